@@ -16,6 +16,7 @@ use crate::chain::Answers;
 use crate::command::CommandState;
 use crate::dependency::{Dependency, Ordering, Within};
 use crate::descriptor::{DescriptorType, SetLayout};
+use crate::draws::DrawMode;
 use crate::error::Result;
 use crate::executable::Executable;
 use crate::feedback::Counters;
@@ -305,17 +306,6 @@ impl Draw {
     }
 }
 
-/// Outcome of encoding a draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drawn {
-    /// The draw is complete.
-    Whole,
-    /// The draw is partial: the rendering was split, and the rest of the draw must be encoded again.
-    InPart,
-    /// Nothing is drawn: the CPU has to read its counts and its condition first.
-    Unknown,
-}
-
 /// Condition of draws and dispatches: a 32-bit word in memory that decides when they execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -557,6 +547,8 @@ pub trait Backend: Sized + Send + Sync + 'static {
     type Queries: Send + Sync;
     /// Recorder of a command buffer.
     type Encoder: Encoder<Self> + Send;
+    /// How its draws are encoded: [`Immediate`](crate::draws::Immediate) or [`Expanding`](crate::draws::Expanding).
+    type Draws: DrawMode<Self>;
 
     /// Description of the physical device.
     fn info(physical: &Self::Physical) -> &PhysicalInfo;
@@ -707,7 +699,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
 }
 
 /// Records commands for the GPU. The runtime calls it in the order of the API's commands; state comes along with each
-/// draw and dispatch.
+/// draw and dispatch. Draws are in an extension of it for each mode ([`crate::draws`]).
 pub trait Encoder<B: Backend>: Sized {
     /// Forgets what was recorded.
     fn reset(&mut self);
@@ -721,25 +713,6 @@ pub trait Encoder<B: Backend>: Sized {
     /// Ends the rendering. Returns the colours whose samples it has resolved already, a bit each; [`Encoder::resolve`] is called
     /// for the others.
     fn end_rendering(&mut self, rendering: &Rendering<B>) -> Result<u8>;
-
-    /// Whether a draw with the state needs something of the rendering that an earlier draw has fixed to something else: the rendering
-    /// is split in front of it.
-    fn needs_split(&self, _state: &CommandState<B>) -> bool {
-        false
-    }
-
-    /// Draws.
-    fn draw(&mut self, state: &mut CommandState<B>, draw: &Draw) -> Result<Drawn>;
-
-    /// Forgets the rendering, if nothing was drawn in it; returns whether it did.
-    fn drop_rendering(&mut self) -> bool;
-
-    /// An empty encoder that continues this one, with the active queries and transform feedback.
-    fn behind(&self) -> Self;
-
-    /// Copies memory to the host when the recorded work is done; the copy is valid until the encoder is
-    /// reset. Returns its address.
-    fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8>;
 
     /// Dispatches.
     fn dispatch(&mut self, state: &mut CommandState<B>, dispatch: &Dispatch) -> Result<()>;

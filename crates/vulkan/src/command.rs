@@ -4,21 +4,21 @@
 //! secondary one keeps it, and `vkCmdExecuteCommands` runs the kept commands on the primary. So a
 //! secondary costs as much as recording its commands again, and inherits state as the specification
 //! requires without a second way to encode anything. A primary one also keeps the commands after a draw
-//! whose counts the CPU has to read ([`crate::late`]).
+//! whose counts the CPU has to read ([`crate::draws`]).
 
 use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Attachment, Backend, Condition, Draw, Drawn, Encoder, Rendering};
+use crate::backend::{Attachment, Backend, Condition, Draw, Encoder, Rendering};
 use crate::debug::{self, Flags};
 use crate::dependency::{Dependency, Ordering, Within};
 use crate::descriptor::{Set, SetLayout};
 use crate::device::Device;
+use crate::draws::{Command, Deferred, DrawMode};
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::feedback::Feedback;
-use crate::late::{Command, Kept, Late, Replay};
 use crate::object::{
     Allocator, Dispatchable, dispatch_mut, dispatchable, get, get_mut, handle, slice,
 };
@@ -450,14 +450,12 @@ pub struct CommandBuffer<B: Backend> {
     /// The device.
     pub device: Arc<B::Device>,
     /// Commands of a secondary command buffer.
-    pub(crate) deferred: Vec<Kept<B>>,
+    pub(crate) deferred: Vec<Deferred<B>>,
     is_secondary: bool,
     /// Commands are kept, not encoded.
-    pub(crate) keeps: bool,
-    /// Commands that are encoded at submission.
-    pub(crate) late: Option<Box<Late<B>>>,
-    /// The submission that encodes them.
-    pub(crate) replay: Option<Box<Replay<B>>>,
+    pub(crate) defers: bool,
+    /// What the family's way to draw needs.
+    pub(crate) draws: <B::Draws as DrawMode<B>>::State,
     error: Option<Error>,
 }
 
@@ -470,8 +468,8 @@ impl<B: Backend> CommandBuffer<B> {
         self.state = CommandState::default();
         self.pass = None;
         self.deferred.clear();
-        self.late = None;
-        self.keeps = self.is_secondary;
+        self.draws = Default::default();
+        self.defers = self.is_secondary;
         self.error = None;
     }
 
@@ -484,31 +482,37 @@ impl<B: Backend> CommandBuffer<B> {
             device: device.clone(),
             deferred: Vec::new(),
             is_secondary,
-            keeps: is_secondary,
-            late: None,
-            replay: None,
+            defers: is_secondary,
+            draws: Default::default(),
             error: None,
         })
     }
 
-    /// The command buffer with which a submission continues after this one's encoded commands.
-    pub(crate) fn behind(
+    /// The command buffer with which a submission continues after this one's encoded commands, with an encoder for it.
+    pub(crate) fn continuation(
         &self,
+        encoder: B::Encoder,
         state: CommandState<B>,
         pass: Option<PassState>,
-        replay: Box<Replay<B>>,
     ) -> CommandBuffer<B> {
         CommandBuffer {
-            encoder: self.encoder.behind(),
+            encoder,
             state,
             pass,
             device: self.device.clone(),
             deferred: Vec::new(),
             is_secondary: false,
-            keeps: false,
-            late: None,
-            replay: Some(replay),
+            defers: false,
+            draws: Default::default(),
             error: None,
+        }
+    }
+
+    /// Keeps a command for later.
+    pub(crate) fn defer(&mut self, command: Deferred<B>) {
+        match B::Draws::rest(&mut self.draws) {
+            Some(rest) => rest.push(command),
+            None => self.deferred.push(command),
         }
     }
 
@@ -518,7 +522,7 @@ impl<B: Backend> CommandBuffer<B> {
         name: &'static str,
         command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
     ) {
-        self.record_as(name, command, Kept::Other);
+        self.record_as(name, command, Deferred::Other);
     }
 
     /// Runs the end of a rendering, or keeps it.
@@ -527,7 +531,7 @@ impl<B: Backend> CommandBuffer<B> {
         name: &'static str,
         command: impl Fn(&mut CommandBuffer<B>) -> Result<()> + Send + 'static,
     ) {
-        self.record_as(name, command, Kept::End);
+        self.record_as(name, command, Deferred::EndRendering);
     }
 
     #[inline]
@@ -535,11 +539,11 @@ impl<B: Backend> CommandBuffer<B> {
         &mut self,
         name: &'static str,
         command: F,
-        kind: impl FnOnce(Command<B>) -> Kept<B>,
+        kind: impl FnOnce(Command<B>) -> Deferred<B>,
     ) {
         announce(name);
-        if self.keeps {
-            self.keep(kind(Box::new(command)));
+        if self.defers {
+            self.defer(kind(Box::new(command)));
         } else if let Err(e) = command(self) {
             self.failed(name, e);
         }
@@ -548,8 +552,8 @@ impl<B: Backend> CommandBuffer<B> {
     /// Draws, or keeps the draw.
     pub fn record_draw(&mut self, name: &'static str, draw: Draw) {
         announce(name);
-        if self.keeps {
-            self.keep(Kept::Draw(draw));
+        if self.defers {
+            self.defer(Deferred::Draw(draw));
         } else if let Err(e) = self.draw(&draw) {
             self.failed(name, e);
         }
@@ -580,14 +584,14 @@ impl<B: Backend> CommandBuffer<B> {
     /// It lives until this one is reset.
     unsafe fn execute_from(&mut self, secondary: vk::CommandBuffer, first: usize) -> Result<()> {
         let mut next = Some(first);
-        if self.late.is_none() {
+        if !B::Draws::has_rest(&self.draws) {
             // SAFETY: as the caller says.
-            next = self.run_all(unsafe { &of::<B>(secondary).deferred }, first)?;
+            next = B::Draws::run(self, unsafe { &of::<B>(secondary).deferred }, first)?;
         }
         match next {
             None => self.state.invalidate(),
             // SAFETY: as the caller says.
-            Some(next) => self.keep(Kept::Other(Box::new(move |c| unsafe {
+            Some(next) => self.defer(Deferred::Other(Box::new(move |c| unsafe {
                 c.state.invalidate();
                 c.execute_from(secondary, next)
             }))),
@@ -611,38 +615,28 @@ impl<B: Backend> CommandBuffer<B> {
         })
     }
 
-    /// Draws, in as many renderings as it takes.
+    /// Draws.
     #[inline]
     pub fn draw(&mut self, draw: &Draw) -> Result<()> {
         if self.state.rendering.is_none() {
-            return self.draw_outside(draw);
+            return B::Draws::draw_outside(self, draw);
         }
         self.state.follow_rendering();
-        if self.encoder.needs_split(&self.state) {
-            self.split_rendering()?;
-        }
+        B::Draws::draw(self, draw)
+    }
+
+    /// Draws with primitives discarded if the stream that is rasterised is none of the draw's own.
+    #[inline]
+    pub(crate) fn with_rasterisation<T>(&mut self, draw: impl FnOnce(&mut Self) -> T) -> T {
         let discards = self.state.rasterises_no_stream();
         if discards {
             self.state.set_discard(true);
         }
-        let drawn = self.draw_parts(draw);
+        let drawn = draw(self);
         if discards {
             self.state.set_discard(false);
         }
-        match drawn? {
-            Drawn::Unknown => self.draw_unknown(draw),
-            _ => Ok(()),
-        }
-    }
-
-    /// Draws, and splits the rendering as often as it takes.
-    fn draw_parts(&mut self, draw: &Draw) -> Result<Drawn> {
-        loop {
-            match self.encoder.draw(&mut self.state, draw)? {
-                Drawn::InPart => self.split_rendering()?,
-                drawn => return Ok(drawn),
-            }
-        }
+        drawn
     }
 
     /// Brings what was drawn to memory and goes on with the rendering, so that draws can read its attachments as images.

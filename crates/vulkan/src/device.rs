@@ -15,9 +15,9 @@ use crate::cache;
 use crate::chain;
 use crate::command::CommandBuffer;
 use crate::debug::{self, Flags};
+use crate::draws::DrawMode;
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::late;
 use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
 use crate::registry::{self, Enabled};
 use crate::state::{GraphicsState, Groups};
@@ -219,16 +219,13 @@ impl<B: Backend> Queue<B> {
     ) -> Result<()> {
         let (device, lost) = self.device();
         // SAFETY: pending command buffers stay as they are.
-        let is_late = commands.iter().any(|&c| unsafe { &*c }.late.is_some());
+        let is_late = commands.iter().any(|&c| B::Draws::has_rest(&unsafe { &*c }.draws));
         let commands: Vec<CommandPointer<B>> = commands.into_iter().map(CommandPointer).collect();
         let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
             // SAFETY: as above.
-            let commands = commands.iter().map(|c| unsafe { &*c.0 });
-            if is_late {
-                return late::submit(&device, &lost, &commands.collect::<Vec<_>>(), waits, signals);
-            }
-            let encoders: Vec<&B::Encoder> = commands.map(|c| &c.encoder).collect();
-            B::submit(&device, waits, &encoders, signals)
+            let commands: Vec<&CommandBuffer<B>> =
+                commands.iter().map(|c| unsafe { &*c.0 }).collect();
+            B::Draws::submit(&device, &lost, &commands, waits, signals)
         };
         self.submit_job(semaphores, Box::new(run), is_late)
     }

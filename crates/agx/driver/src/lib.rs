@@ -45,6 +45,7 @@ use tepui_vulkan::backend::{
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
+use tepui_vulkan::draws::Expanding;
 use tepui_vulkan::executable::Executable;
 use tepui_vulkan::host::HostRegion;
 use tepui_vulkan::object::Allocator;
@@ -136,6 +137,7 @@ impl Backend for Agx {
     type Shader = Shader;
     type Queries = Queries;
     type Encoder = Encoder;
+    type Draws = Expanding;
 
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info

@@ -12,8 +12,9 @@ use tepui_agx_packets::vdm;
 use tepui_agx_packets::{ppp, usc};
 use tepui_format::Format;
 use tepui_passes::lower_blend::Mode;
-use tepui_vulkan::backend::{Counts, Draw, Drawn, Encoder as _};
+use tepui_vulkan::backend::{Counts, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
+use tepui_vulkan::draws::DrawOutcome;
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VIEWPORTS};
 use tepui_vulkan::{Error, Result, vk};
 
@@ -342,10 +343,10 @@ pub fn fragment_key(
 impl Encoder {
     /// Draws what is left of a draw that was recorded in part.
     #[cold]
-    pub(super) fn draw_rest(&mut self, state: &mut CommandState<Agx>) -> Result<Drawn> {
+    pub(super) fn draw_rest(&mut self, state: &mut CommandState<Agx>) -> Result<DrawOutcome> {
         match self.unfinished.take() {
             Some(rest) => self.draw_with(state, rest),
-            None => Ok(Drawn::Whole),
+            None => Ok(DrawOutcome::Complete),
         }
     }
 
@@ -357,10 +358,12 @@ impl Encoder {
         &mut self,
         state: &mut CommandState<Agx>,
         rest: Unfinished,
-    ) -> Result<Drawn> {
+    ) -> Result<DrawOutcome> {
         let draw = &rest.draw;
         match *draw {
-            Draw::Direct(d) if d.count == 0 || d.instances == 0 => return Ok(Drawn::Whole),
+            Draw::Direct(d) if d.count == 0 || d.instances == 0 => {
+                return Ok(DrawOutcome::Complete);
+            }
             _ => {}
         }
         let expanded = match *draw {
@@ -377,10 +380,11 @@ impl Encoder {
             let piece = if view == rest.view { rest.piece } else { 0 };
             if let Some(piece) = self.draw_expanded(state, counts, view, piece)? {
                 self.unfinished = Some(Unfinished { draw: *draw, view, piece });
-                return Ok(Drawn::InPart);
+                self.order.counts.splits += 1;
+                return Ok(DrawOutcome::Partial);
             }
         }
-        Ok(Drawn::Whole)
+        Ok(DrawOutcome::Complete)
     }
 
     /// Whether the vertices of a draw go through stages that the hardware does not have; `known` says that the CPU knows its counts.

@@ -8,11 +8,12 @@ use tepui_format::{Format, Numeric};
 use tepui_ir::NumKind;
 use tepui_layout::Dimension;
 use tepui_vulkan::backend::{
-    Attachment, Blit, BufferPixels, Condition, Counts, Dispatch, Draw, Drawn, Encoder as Record,
+    Attachment, Blit, BufferPixels, Condition, Counts, Dispatch, Draw, Encoder as Record,
     ImageCopy, ImageRef, Rendering,
 };
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
 use tepui_vulkan::dependency::{Dependency, Ordering, Within};
+use tepui_vulkan::draws::{DrawOutcome, ExpandingEncoder};
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::state::{GraphicsState, Stencil};
@@ -562,13 +563,6 @@ impl Record<Agx> for Encoder {
         self.end_compute(uapi::Timestamps::default())
     }
 
-    /// The hardware's depth biases are of one kind for all draws of a render.
-    fn needs_split(&self, state: &CommandState<Agx>) -> bool {
-        self.render.as_ref().is_some_and(|r| {
-            matches!((r.bias_of(&state.graphics), r.bias_unorm), (Some(new), Some(old)) if new != old)
-        })
-    }
-
     fn begin_rendering(&mut self, rendering: &Rendering<Agx>) -> Result<()> {
         let tile = Self::tile(rendering);
         let layout = Layout::new(&tile).map_err(Error::unsupported)?;
@@ -721,60 +715,6 @@ impl Record<Agx> for Encoder {
         self.free_expanded();
         self.finish_queries()?;
         Ok(resolved)
-    }
-
-    fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<Drawn> {
-        if self.unfinished.is_some() {
-            return self.draw_rest(state);
-        }
-        if state.condition.is_none() && self.draw_again(state, draw) {
-            return Ok(Drawn::Whole);
-        }
-        let known = state.condition.is_none() && matches!(draw, Draw::Direct(_));
-        let expands = self.expands(state, draw.is_indexed(), known);
-        if expands && !known {
-            return Ok(Drawn::Unknown);
-        }
-        let mut draw = self.conditional_draw(state.condition, *draw)?;
-        if state.feedback.active && !expands {
-            self.capture(state, &draw)?;
-        }
-        // Draws after a count in memory become draws without instances, once for all users.
-        if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
-            && let Some(at) = count_address.take()
-        {
-            (*address, *stride) = self.counted(*address, at, *count, *stride, *indexed)?;
-        }
-        self.count_draw(state, &draw)?;
-        self.draw_with(state, Unfinished { draw, view: 0, piece: 0 })
-    }
-
-    fn drop_rendering(&mut self) -> bool {
-        let is_empty = self.render.as_ref().is_some_and(|r| r.draws == 0)
-            && self.after.is_empty()
-            && self.stamps.is_empty();
-        if is_empty {
-            self.render = None;
-            self.free_expanded();
-        }
-        is_empty
-    }
-
-    fn behind(&self) -> Encoder {
-        let mut e = Encoder::new(&self.device);
-        // Expanded draws use this encoder's memory.
-        (e.heap, e.pieces.place) = (self.heap, self.pieces.place);
-        (e.query, e.query_dirty) = (self.query, true);
-        (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
-        e.statistics.clone_from(&self.statistics);
-        e
-    }
-
-    fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8> {
-        let to = self.arena.take(&self.device, size, 16)?;
-        self.order();
-        self.copy_buffer(address, to.address, size)?;
-        Ok(to.host)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {
@@ -1068,6 +1008,69 @@ impl Record<Agx> for Encoder {
     fn write_event(&mut self, address: u64, value: u32, _after: &Dependency<Agx>) -> Result<()> {
         // After everything: words that the application waits for are rarer than barriers.
         self.write_word(address, value)
+    }
+}
+
+impl ExpandingEncoder<Agx> for Encoder {
+    /// The hardware's depth biases are of one kind for all draws of a render.
+    fn needs_split(&self, state: &CommandState<Agx>) -> bool {
+        self.render.as_ref().is_some_and(|r| {
+            matches!((r.bias_of(&state.graphics), r.bias_unorm), (Some(new), Some(old)) if new != old)
+        })
+    }
+
+    fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<DrawOutcome> {
+        if self.unfinished.is_some() {
+            return self.draw_rest(state);
+        }
+        if state.condition.is_none() && self.draw_again(state, draw) {
+            return Ok(DrawOutcome::Complete);
+        }
+        let known = state.condition.is_none() && matches!(draw, Draw::Direct(_));
+        let expands = self.expands(state, draw.is_indexed(), known);
+        if expands && !known {
+            return Ok(DrawOutcome::NeedsCounts);
+        }
+        let mut draw = self.conditional_draw(state.condition, *draw)?;
+        if state.feedback.active && !expands {
+            self.capture(state, &draw)?;
+        }
+        // Draws after a count in memory become draws without instances, once for all users.
+        if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
+            && let Some(at) = count_address.take()
+        {
+            (*address, *stride) = self.counted(*address, at, *count, *stride, *indexed)?;
+        }
+        self.count_draw(state, &draw)?;
+        self.draw_with(state, Unfinished { draw, view: 0, piece: 0 })
+    }
+
+    fn drop_rendering(&mut self) -> bool {
+        let is_empty = self.render.as_ref().is_some_and(|r| r.draws == 0)
+            && self.after.is_empty()
+            && self.stamps.is_empty();
+        if is_empty {
+            self.render = None;
+            self.free_expanded();
+        }
+        is_empty
+    }
+
+    fn continuation(&self) -> Encoder {
+        let mut e = Encoder::new(&self.device);
+        // Expanded draws use this encoder's memory.
+        (e.heap, e.pieces.place) = (self.heap, self.pieces.place);
+        (e.query, e.query_dirty) = (self.query, true);
+        (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
+        e.statistics.clone_from(&self.statistics);
+        e
+    }
+
+    fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8> {
+        let to = self.arena.take(&self.device, size, 16)?;
+        self.order();
+        self.copy_buffer(address, to.address, size)?;
+        Ok(to.host)
     }
 }
 

@@ -1,8 +1,7 @@
-//! Indirect draws resolved at submission.
+//! Indirect draws resolved at submission, for encoders of the mode [`Expanding`].
 //!
-//! A backend that cannot encode a draw whose counts are in memory returns
-//! [`Drawn::Unknown`](crate::backend::Drawn). The command buffer then ends there, and keeps the
-//! following commands as a secondary command buffer does: they are encoded at submission, on the
+//! An encoder that cannot encode a draw whose counts are in memory returns [`DrawOutcome::NeedsCounts`]. The command buffer then
+//! ends there, and keeps the following commands as a secondary command buffer does: they are encoded at submission, on the
 //! queue's thread. Where a draw needs its counts, the encoded work is submitted, and the thread waits
 //! for it and reads them. Counts of all indirect draws of a rendering are read together, as nothing in
 //! a rendering may write them.
@@ -15,45 +14,134 @@ use vulkanalia_sys as vk;
 use crate::backend::{Backend, Counts, Draw, Encoder, Rendering, SyncPoint};
 use crate::command::{CommandBuffer, CommandState, PassState};
 use crate::device::wait_for;
+use crate::draws::{Deferred, DrawMode, DrawOutcome, ExpandingEncoder};
 use crate::error::{Error, Result};
 
-/// A command that is kept.
-pub(crate) enum Kept<B: Backend> {
-    /// A draw.
-    Draw(Draw),
-    /// The end of a rendering.
-    End(Command<B>),
-    /// Any other.
-    Other(Command<B>),
+/// Draws may need several renderings, or counts that the CPU reads.
+pub struct Expanding;
+
+/// Deferred draws of a command buffer.
+pub struct State<B: Backend> {
+    /// Commands that are encoded at submission.
+    rest: Option<Box<Rest<B>>>,
+    /// The submission that encodes them.
+    replay: Option<Box<Replay<B>>>,
 }
 
-/// A recorded command.
-pub(crate) type Command<B> = Box<dyn Fn(&mut CommandBuffer<B>) -> Result<()> + Send>;
+impl<B: Backend> Default for State<B> {
+    fn default() -> Self {
+        State { rest: None, replay: None }
+    }
+}
 
-impl<B: Backend> Kept<B> {
-    /// Runs it.
-    pub fn run(&self, c: &mut CommandBuffer<B>) -> Result<()> {
-        match self {
-            Kept::Draw(draw) => c.draw(draw),
-            Kept::End(command) => {
-                if let Some(replay) = &mut c.replay {
-                    replay.read.clear();
-                }
-                command(c)
-            }
-            Kept::Other(command) => command(c),
+impl<B: Backend<Draws = Expanding>> DrawMode<B> for Expanding
+where
+    B::Encoder: ExpandingEncoder<B>,
+{
+    type State = State<B>;
+
+    #[inline]
+    fn draw(c: &mut CommandBuffer<B>, draw: &Draw) -> Result<()> {
+        if c.encoder.needs_split(&c.state) {
+            c.split_rendering()?;
         }
+        let drawn: Result<DrawOutcome> = c.with_rasterisation(|c| {
+            loop {
+                match c.encoder.draw(&mut c.state, draw)? {
+                    DrawOutcome::Partial => c.split_rendering()?,
+                    drawn => return Ok(drawn),
+                }
+            }
+        });
+        match drawn? {
+            DrawOutcome::NeedsCounts => c.draw_with_counts(draw),
+            _ => Ok(()),
+        }
+    }
+
+    /// Draws after one that waits for submission find no rendering.
+    #[cold]
+    fn draw_outside(c: &mut CommandBuffer<B>, draw: &Draw) -> Result<()> {
+        if c.draws.rest.is_none() {
+            return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
+        }
+        c.defer(Deferred::Draw(*draw));
+        Ok(())
+    }
+
+    fn rest(state: &mut State<B>) -> Option<&mut Vec<Deferred<B>>> {
+        state.rest.as_mut().map(|rest| &mut rest.commands)
+    }
+
+    fn has_rest(state: &State<B>) -> bool {
+        state.rest.is_some()
+    }
+
+    fn rendering_ends(c: &mut CommandBuffer<B>) {
+        if let Some(replay) = &mut c.draws.replay {
+            replay.read.clear();
+        }
+    }
+
+    fn run(c: &mut CommandBuffer<B>, list: &[Deferred<B>], first: usize) -> Result<Option<usize>> {
+        let replay = c.draws.replay.as_mut();
+        let outer = replay.map(|r| (std::mem::replace(&mut r.list, list), r.next));
+        for (k, command) in list.iter().enumerate().skip(first) {
+            if let Some(r) = &mut c.draws.replay {
+                r.next = k + 1;
+            }
+            command.run(c)?;
+            if c.draws.rest.is_some() {
+                return Ok(Some(k + 1));
+            }
+        }
+        if let (Some(r), Some(outer)) = (&mut c.draws.replay, outer) {
+            (r.list, r.next) = outer;
+        }
+        Ok(None)
+    }
+
+    /// If commands are encoded here, waits until all are done.
+    fn submit(
+        device: &Arc<B::Device>,
+        lost: &Arc<AtomicBool>,
+        commands: &[&CommandBuffer<B>],
+        waits: &[SyncPoint],
+        signals: &[SyncPoint],
+    ) -> Result<()> {
+        if commands.iter().all(|c| c.draws.rest.is_none()) {
+            let encoders: Vec<&B::Encoder> = commands.iter().map(|c| &c.encoder).collect();
+            return B::submit(device, waits, &encoders, signals);
+        }
+        let mut replay = Box::new(Replay {
+            lost: lost.clone(),
+            waits: waits.to_vec(),
+            encoders: Vec::new(),
+            own: Vec::new(),
+            read: Vec::new(),
+            list: &[],
+            next: 0,
+        });
+        for c in commands {
+            replay.encoders.push(&raw const c.encoder);
+            if let Some(rest) = &c.draws.rest {
+                replay = rest.replay(c, replay)?;
+            }
+        }
+        replay.submit(device, signals)?;
+        // The encoders go.
+        wait_for::<B>(device, lost, &signals[signals.len().saturating_sub(1)..])
     }
 }
 
 /// The rest of a command buffer from a draw with unknown counts on.
-pub(crate) struct Late<B: Backend> {
+struct Rest<B: Backend> {
     state: CommandState<B>,
     pass: Option<PassState>,
     /// The rendering that continues.
     rendering: Rendering<B>,
     /// The commands.
-    pub commands: Vec<Kept<B>>,
+    commands: Vec<Deferred<B>>,
 }
 
 /// Memory that is read, as a GPU address and bytes.
@@ -64,7 +152,7 @@ struct Span {
 }
 
 /// A submission on its way.
-pub(crate) struct Replay<B: Backend> {
+struct Replay<B: Backend> {
     lost: Arc<AtomicBool>,
     /// Points that the next part waits for.
     waits: Vec<SyncPoint>,
@@ -76,7 +164,7 @@ pub(crate) struct Replay<B: Backend> {
     /// Memory that the rendering has read.
     read: Vec<(Span, Vec<u8>)>,
     /// The list of the command that runs, and the next one.
-    list: *const [Kept<B>],
+    list: *const [Deferred<B>],
     next: usize,
 }
 
@@ -126,105 +214,48 @@ fn spans(draw: &Draw) -> impl Iterator<Item = Span> {
     arguments.into_iter().chain(number)
 }
 
-/// Submits command buffers in order, one of which is late at least, and waits until they are done.
-///
-/// # Errors
-/// When commands cannot be encoded, or the kernel refuses them.
-pub(crate) fn submit<B: Backend>(
-    device: &Arc<B::Device>,
-    lost: &Arc<AtomicBool>,
-    commands: &[&CommandBuffer<B>],
-    waits: &[SyncPoint],
-    signals: &[SyncPoint],
-) -> Result<()> {
-    let mut replay = Box::new(Replay {
-        lost: lost.clone(),
-        waits: waits.to_vec(),
-        encoders: Vec::new(),
-        own: Vec::new(),
-        read: Vec::new(),
-        list: &[],
-        next: 0,
-    });
-    for c in commands {
-        replay.encoders.push(&raw const c.encoder);
-        if let Some(late) = &c.late {
-            replay = late.replay(c, replay)?;
-        }
-    }
-    replay.submit(device, signals)?;
-    // The encoders go.
-    wait_for::<B>(device, lost, &signals[signals.len().saturating_sub(1)..])
-}
-
-impl<B: Backend> Late<B> {
+impl<B: Backend<Draws = Expanding>> Rest<B>
+where
+    B::Encoder: ExpandingEncoder<B>,
+{
     /// Encodes the commands that follow an encoder, and submits all parts but the last.
     fn replay(&self, of: &CommandBuffer<B>, mut replay: Box<Replay<B>>) -> Result<Box<Replay<B>>> {
         (replay.list, replay.next) = (&raw const *self.commands, 0);
         let state = self.state.snapshot();
-        let mut c = of.behind(state, self.pass.clone(), replay);
+        let encoder = of.encoder.continuation();
+        let mut c = of.continuation(encoder, state, self.pass.clone());
+        c.draws.replay = Some(replay);
         c.read_ahead(&[])?;
         c.begin_rendering(self.rendering.clone())?;
-        c.run_all(&self.commands, 0)?;
+        Expanding::run(&mut c, &self.commands, 0)?;
         c.encoder.finish()?;
-        let Some(mut replay) = c.replay.take() else { return Err(Error::host_memory()) };
+        let Some(mut replay) = c.draws.replay.take() else { return Err(Error::host_memory()) };
         replay.take(c.encoder);
         replay.read.clear();
         Ok(replay)
     }
 }
 
-impl<B: Backend> CommandBuffer<B> {
-    /// Keeps a command for later.
-    pub(crate) fn keep(&mut self, command: Kept<B>) {
-        match &mut self.late {
-            Some(late) => late.commands.push(command),
-            None => self.deferred.push(command),
-        }
-    }
-
-    /// A draw that finds no rendering.
-    #[cold]
-    pub(crate) fn draw_outside(&mut self, draw: &Draw) -> Result<()> {
-        if self.late.is_none() {
-            return Err(Error::new(vk::Result::ERROR_UNKNOWN, "a draw outside of a rendering"));
-        }
-        self.keep(Kept::Draw(*draw));
-        Ok(())
-    }
-
-    /// Runs commands of a list from a number on. If the command buffer turns late, gives the number of the next.
-    pub(crate) fn run_all(&mut self, list: &[Kept<B>], first: usize) -> Result<Option<usize>> {
-        let outer = self.replay.as_mut().map(|r| (std::mem::replace(&mut r.list, list), r.next));
-        for (k, command) in list.iter().enumerate().skip(first) {
-            if let Some(r) = &mut self.replay {
-                r.next = k + 1;
-            }
-            command.run(self)?;
-            if self.late.is_some() {
-                return Ok(Some(k + 1));
-            }
-        }
-        if let (Some(r), Some(outer)) = (&mut self.replay, outer) {
-            (r.list, r.next) = outer;
-        }
-        Ok(None)
-    }
-
+impl<B: Backend<Draws = Expanding>> CommandBuffer<B>
+where
+    B::Encoder: ExpandingEncoder<B>,
+{
     /// Draws what the encoder cannot draw as its counts are in memory.
     #[cold]
-    pub(crate) fn draw_unknown(&mut self, draw: &Draw) -> Result<()> {
-        if self.replay.is_some() {
+    fn draw_with_counts(&mut self, draw: &Draw) -> Result<()> {
+        if self.draws.replay.is_some() {
             return self.draw_read(draw);
         }
-        let Some(rendering) = self.leave_rendering()? else { return self.draw_outside(draw) };
-        self.late = Some(Box::new(Late {
+        let Some(rendering) = self.leave_rendering()? else {
+            return Expanding::draw_outside(self, draw);
+        };
+        self.draws.rest = Some(Box::new(Rest {
             state: self.state.snapshot(),
             pass: self.pass.clone(),
             rendering,
-            commands: vec![Kept::Draw(*draw)],
+            commands: vec![Deferred::Draw(*draw)],
         }));
-        self.keeps = true;
+        self.defers = true;
         Ok(())
     }
 
@@ -243,7 +274,7 @@ impl<B: Backend> CommandBuffer<B> {
         let condition = self.state.condition;
         let when = condition.map(|c| Span { address: c.address, size: 4 });
         let missing = |r: &Replay<B>| spans(draw).chain(when).any(|s| r.bytes(s).is_none());
-        if self.replay.as_deref().is_none_or(missing) {
+        if self.draws.replay.as_deref().is_none_or(missing) {
             let rendering = self.leave_rendering()?;
             let wanted: Vec<Span> = spans(draw).collect();
             self.read_ahead(&wanted)?;
@@ -251,7 +282,7 @@ impl<B: Backend> CommandBuffer<B> {
                 self.begin_rendering(rendering)?;
             }
         }
-        let Some(replay) = &self.replay else { return Ok(()) };
+        let Some(replay) = &self.draws.replay else { return Ok(()) };
         let holds = condition
             .is_none_or(|c| replay.word(c.address).is_some_and(|word| (word == 0) == c.inverted));
         if !holds {
@@ -292,13 +323,15 @@ impl<B: Backend> CommandBuffer<B> {
     /// Submits what is encoded, and waits for it. Reads what is wanted, what decides about the condition, and the arguments of all
     /// draws that come in the rendering.
     fn read_ahead(&mut self, wanted: &[Span]) -> Result<()> {
-        let Some(mut replay) = self.replay.take() else { return Ok(()) };
+        let Some(mut replay) = self.draws.replay.take() else { return Ok(()) };
         // SAFETY: the list outlives the submission.
         let list = unsafe { &*replay.list }.get(replay.next..).unwrap_or_default();
         let draws =
-            list.iter().take_while(|c| !matches!(c, Kept::End(_))).filter_map(|c| match c {
-                Kept::Draw(draw) => Some(draw),
-                _ => None,
+            list.iter().take_while(|c| !matches!(c, Deferred::EndRendering(_))).filter_map(|c| {
+                match c {
+                    Deferred::Draw(draw) => Some(draw),
+                    _ => None,
+                }
             });
         let condition = self.state.condition.map(|c| Span { address: c.address, size: 4 });
         let ahead = draws.flat_map(spans);
@@ -311,7 +344,7 @@ impl<B: Backend> CommandBuffer<B> {
         let copies = all.iter().map(|s| self.encoder.read_back(s.address, s.size));
         let copies = copies.collect::<Result<Vec<_>>>()?;
         self.encoder.finish()?;
-        let next = self.encoder.behind();
+        let next = self.encoder.continuation();
         replay.take(std::mem::replace(&mut self.encoder, next));
         let node = B::node(&self.device);
         let sync =
@@ -325,7 +358,7 @@ impl<B: Backend> CommandBuffer<B> {
             let bytes = unsafe { std::slice::from_raw_parts(copy, span.size as usize) };
             replay.read.push((span, bytes.to_vec()));
         }
-        self.replay = Some(replay);
+        self.draws.replay = Some(replay);
         Ok(())
     }
 }
