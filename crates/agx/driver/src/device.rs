@@ -23,9 +23,8 @@ pub const CODE_ALIGN: u64 = 64;
 pub const UPLOAD_CHUNK_B: u64 = 256 << 10;
 /// Maximum number of unused chunks of that size that are kept.
 const MOST_CHUNKS: usize = 64;
-/// Maximum bytes of all larger unused pieces that are kept: the heap of an expanded draw, and some
-/// others.
-const MOST_LARGE_B: u64 = 288 << 20;
+/// Maximum bytes of all larger unused pieces that are kept.
+const MOST_LARGE_B: u64 = 32 << 20;
 /// Length of the identity list.
 const COUNTING: u32 = 1 << 16;
 /// Places of the heap of samplers. source: Mesa, hk_device.c, hk_init_sampler_heap
@@ -48,8 +47,8 @@ struct SamplerHeap {
 
 /// Pool of unused upload memory: chunks of one size, and larger pieces, the oldest first.
 ///
-/// Draws with geometry and tessellation shaders take pieces of megabytes, whose pages the kernel would have to find and clear
-/// anew for each command buffer.
+/// Copies of index buffers and lists of vertices take megabytes, whose pages the kernel would have to find and clear anew for each
+/// command buffer.
 #[derive(Default)]
 struct FreeUploads {
     chunks: Vec<Bo>,
@@ -108,6 +107,46 @@ pub struct Device {
     pub part_programs: PartPrograms,
     /// Programs of copies, blits and clears.
     pub meta: OnceLock<Meta>,
+    /// Memory of expanded draws.
+    pub expansion: ExpansionMemory,
+}
+
+/// Memory of what the stages before the rasteriser leave for draws. All command buffers use the same: the queue runs one hardware
+/// command after the other, and each rendering begins with all of it free. So it takes addresses once for a device, not once for each
+/// command buffer that waits.
+#[derive(Default)]
+pub struct ExpansionMemory {
+    heap: Mutex<Option<Arc<Bo>>>,
+    pieces: Mutex<Option<Arc<Bo>>>,
+}
+
+impl ExpansionMemory {
+    /// The heap that programs allocate from, with at least `bytes`.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn heap(&self, kernel: &Arc<Kernel>, bytes: u64) -> Result<Arc<Bo>> {
+        at_least(&self.heap, kernel, bytes)
+    }
+
+    /// Memory in which the encoder allocates, with at least `bytes`.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn pieces(&self, kernel: &Arc<Kernel>, bytes: u64) -> Result<Arc<Bo>> {
+        at_least(&self.pieces, kernel, bytes)
+    }
+}
+
+/// The memory in a slot, or a larger one in its place. Command buffers that were recorded with the smaller one keep it.
+fn at_least(slot: &Mutex<Option<Arc<Bo>>>, kernel: &Arc<Kernel>, bytes: u64) -> Result<Arc<Bo>> {
+    let mut slot = lock(slot);
+    if let Some(bo) = slot.as_ref().filter(|bo| bo.size >= bytes) {
+        return Ok(bo.clone());
+    }
+    let bo = Arc::new(Bo::new(kernel, bytes, Window::Data, false)?);
+    *slot = Some(bo.clone());
+    Ok(bo)
 }
 
 /// Machine code in the USC window.
@@ -166,6 +205,7 @@ impl Device {
             tile_programs: TilePrograms::default(),
             part_programs: PartPrograms::default(),
             meta: OnceLock::new(),
+            expansion: ExpansionMemory::default(),
             kernel,
         }))
     }

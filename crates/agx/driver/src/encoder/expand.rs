@@ -33,6 +33,8 @@ const PIECE_B: u64 = 1 << 28;
 const SMALL_PIECE_B: u64 = 1 << 11;
 /// Bytes for the alignment of a piece's buffers, and for threads after the end of a list.
 const PIECE_SLACK_B: u64 = 1 << 10;
+/// Minimum bytes of the memory of pieces.
+const MIN_PIECES_B: u64 = 1 << 20;
 /// Bytes of the heap for draws whose sizes only the GPU knows.
 const HEAP_B: u32 = 1 << 28;
 /// Maximum bytes of the heap, for draws of which one primitive might need more.
@@ -251,14 +253,10 @@ impl Encoder {
         let most = if small { SMALL_PIECE_B } else { PIECE_B };
         let pieces = Pieces::new(primitives, d.instances, bytes, most);
         let Some(part) = pieces.get(piece) else { return Ok(None) };
-        let several = pieces.count() > 1;
-        if several && self.pieces.busy {
-            return Ok(Some(piece));
-        }
         let stages = GeometryStages { vertex, geometry, order, input, output, emission, lists };
-        if several {
-            let primitives = u64::from(part.primitives) * u64::from(part.instances);
-            self.begin_piece(bytes * primitives + PIECE_SLACK_B)?;
+        let all = u64::from(part.primitives) * u64::from(part.instances);
+        if !self.begin_piece(bytes.saturating_mul(all).saturating_add(PIECE_SLACK_B), most)? {
+            return Ok(Some(piece));
         }
         let expanded = self.expand(state, d, &stages, part);
         self.pieces.open = false;
@@ -720,22 +718,23 @@ impl Encoder {
 
     /// Frees the memory of expanded draws: later work is ordered after them.
     pub(super) fn free_expanded(&mut self) {
-        (self.pieces.busy, self.heap_open, self.heap_reserved) = (false, false, 0);
+        (self.pieces.used, self.heap_open, self.heap_reserved) = (0, false, 0);
     }
 
     /// The heap of draws whose sizes only the GPU knows, shared by all draws of a rendering. Only a
     /// draw that has it to itself may need
     /// more bytes than there are.
     pub(super) fn expansion_heap(&mut self, wanted: u64) -> Result<(u64, u32)> {
-        let (address, bytes) = match self.heap.filter(|h| u64::from(h.1) >= wanted) {
+        let heap = match self.heap.take().filter(|heap| heap.size >= wanted) {
             Some(heap) => heap,
             None => {
                 let bytes = u32::try_from(wanted.next_multiple_of(HEAP_B.into()));
                 let bytes = bytes.unwrap_or(HEAP_MOST_B).max(HEAP_B);
-                (self.room(bytes.into())?, bytes)
+                self.device.expansion.heap(&self.device.kernel, bytes.into())?
             }
         };
-        self.heap = Some((address, bytes));
+        let (address, bytes) = (heap.address, heap.size as u32);
+        self.heap = Some(heap);
         if !self.heap_open {
             // The number of bytes in use.
             self.order();
@@ -760,13 +759,20 @@ impl Encoder {
         Ok(self.arena.take(&self.device, bytes.max(16), 64)?.address)
     }
 
-    /// Begins a piece of a draw, which takes at most `bytes` bytes; earlier pieces are drawn.
-    fn begin_piece(&mut self, bytes: u64) -> Result<()> {
-        if self.pieces.place.1 < bytes {
-            self.pieces.place = (self.room(bytes)?, bytes);
+    /// Begins a piece of a draw, which takes at most `bytes` bytes. Draws of a rendering take at most `most` bytes together, unless
+    /// one needs more; gives whether there is room before the next rendering.
+    fn begin_piece(&mut self, bytes: u64, most: u64) -> Result<bool> {
+        let end = self.pieces.used.next_multiple_of(64).saturating_add(bytes);
+        if self.pieces.used > 0 && end > most {
+            return Ok(false);
         }
-        (self.pieces.used, self.pieces.busy, self.pieces.open) = (0, true, true);
-        Ok(())
+        if self.pieces.place.as_ref().is_none_or(|place| place.size < end) {
+            let grown = end.max(MIN_PIECES_B).checked_next_power_of_two().unwrap_or(end);
+            let place = self.device.expansion.pieces(&self.device.kernel, grown)?;
+            self.pieces.outgrown.extend(self.pieces.place.replace(place));
+        }
+        self.pieces.open = true;
+        Ok(true)
     }
 
     /// Memory that the GPU writes for a draw, or for the piece of one that was begun.
@@ -775,13 +781,12 @@ impl Encoder {
             return self.room(bytes);
         }
         let at = self.pieces.used.next_multiple_of(64);
-        let (address, size) = self.pieces.place;
         let end = at + bytes;
-        if end > size {
+        let Some(place) = self.pieces.place.as_ref().filter(|place| end <= place.size) else {
             return Err(Error::new(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, "a piece of a draw"));
-        }
+        };
         self.pieces.used = end;
-        Ok(address + at)
+        Ok(place.address + at)
     }
 
     /// Runs the vertex shader for each vertex of a piece's primitives; gives the address of their records.

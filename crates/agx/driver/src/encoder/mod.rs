@@ -104,8 +104,8 @@ pub struct Encoder {
     pub driver: [u32; 64],
     /// Address of the vertex programs' words, if they are in memory.
     vertex_driver: Option<u64>,
-    /// The heap of expanded draws: address and bytes.
-    heap: Option<(u64, u32)>,
+    /// The heap of expanded draws.
+    heap: Option<Arc<Bo>>,
     /// Whether draws of the open render have taken from it.
     heap_open: bool,
     /// Maximum bytes of it that they take.
@@ -138,15 +138,15 @@ pub struct Encoder {
     unfinished: Option<Unfinished>,
 }
 
-/// Memory that pieces of draws reuse in sequence.
+/// Memory of draws with geometry shaders, which those of the next rendering use again.
 #[derive(Default)]
 struct PieceMemory {
-    /// Address and bytes.
-    place: (u64, u64),
-    /// Bytes that the piece has taken.
+    /// The memory.
+    place: Option<Arc<Bo>>,
+    /// Smaller memory that earlier draws use.
+    outgrown: Vec<Arc<Bo>>,
+    /// Bytes that draws of the open render read.
     used: u64,
-    /// A draw of the open render reads it.
-    busy: bool,
     /// A piece is being put together: what it needs is taken from here.
     open: bool,
     /// The primitives of the draw, if its indices have restarts.

@@ -1058,8 +1058,8 @@ impl ExpandingEncoder<Agx> for Encoder {
 
     fn continuation(&self) -> Encoder {
         let mut e = Encoder::new(&self.device);
-        // Expanded draws use this encoder's memory.
-        (e.heap, e.pieces.place) = (self.heap, self.pieces.place);
+        // Growing is not repeated.
+        (e.heap, e.pieces.place) = (self.heap.clone(), self.pieces.place.clone());
         (e.query, e.query_dirty) = (self.query, true);
         (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
         e.statistics.clone_from(&self.statistics);
