@@ -37,9 +37,11 @@
 pub mod asm;
 pub mod codec;
 pub mod compact;
+pub mod descriptor;
 pub mod disasm;
 pub mod error;
 pub mod inst;
+pub mod layout;
 pub mod manual;
 pub mod message;
 pub mod operand;

@@ -11,11 +11,10 @@ use std::collections::HashMap;
 
 use tepui_intel_chips::Generation;
 
-use crate::compact;
-use crate::inst::{Condition, Inst};
+use crate::inst::Inst;
+use crate::layout::{self, Targets};
 use crate::scan::{ParseError, Result, Scanner};
-use crate::table::opcode::{Form, Opcode};
-use crate::types::Type;
+use crate::table::opcode::Opcode;
 
 use parse::Parser;
 
@@ -116,33 +115,38 @@ impl<'s> Program<'s> {
         }
     }
 
-    /// Byte offset of each instruction and of the end.
-    fn offsets(&self) -> Vec<i64> {
-        let mut offsets = vec![0];
+    /// The targets of the jumps.
+    fn targets(&self) -> Result<Vec<Targets>, Vec<AsmError>> {
+        let mut errors = Vec::new();
+        let mut target = |target: &Target<'s>| {
+            let Target::Label(label, at) = *target else { return None };
+            let to = self.labels.get(label).copied();
+            if to.is_none() {
+                let mistake = ParseError { at, message: format!("no label '{label}'") };
+                errors.push(self.scanner.error(mistake));
+            }
+            to
+        };
+        let mut all = Vec::with_capacity(self.items.len());
         for item in &self.items {
-            offsets.push(offsets[offsets.len() - 1] + item.inst.bytes() as i64);
+            all.push(Targets { jip: target(&item.jip), uip: target(&item.uip) });
         }
-        offsets
+        if errors.is_empty() { Ok(all) } else { Err(errors) }
+    }
+
+    /// Changes all instructions.
+    fn change(&mut self, f: fn(&mut [Inst], &[Targets])) -> Result<(), Vec<AsmError>> {
+        let targets = self.targets()?;
+        let mut insts: Vec<Inst> = self.items.iter().map(|item| item.inst).collect();
+        f(&mut insts, &targets);
+        for (item, inst) in self.items.iter_mut().zip(insts) {
+            item.inst = inst;
+        }
+        Ok(())
     }
 
     fn resolve(&mut self) -> Result<(), Vec<AsmError>> {
-        let offsets = self.offsets();
-        let mut errors = Vec::new();
-        for (n, item) in self.items.iter_mut().enumerate() {
-            for (target, field) in
-                [(&item.jip, &mut item.inst.jip), (&item.uip, &mut item.inst.uip)]
-            {
-                let Target::Label(label, at) = *target else { continue };
-                match self.labels.get(label) {
-                    Some(to) => *field = (offsets[*to] - offsets[n]) as i32,
-                    None => errors.push(
-                        self.scanner
-                            .error(ParseError { at, message: format!("no label '{label}'") }),
-                    ),
-                }
-            }
-        }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        self.change(layout::resolve)
     }
 
     fn encode(&mut self) -> Result<Vec<u8>, Vec<AsmError>> {
@@ -158,57 +162,9 @@ impl<'s> Program<'s> {
         if errors.is_empty() { Ok(code) } else { Err(errors) }
     }
 
-    /// Marks the instructions that have a compacted form.
+    /// Compacts the instructions that have a compacted form.
     fn compact(&mut self) -> Result<(), Vec<AsmError>> {
-        self.items.iter_mut().for_each(|item| item.inst.compacted = false);
-        self.resolve()?;
-        for item in &mut self.items {
-            let mut eased = item.inst;
-            ease(&mut eased);
-            if item.inst.opcode != Opcode::Nop && fits(&eased) {
-                item.inst = Inst { compacted: true, ..eased };
-            }
-        }
-        // Shorter code changes offsets, so that a jump may no longer fit its compacted form; it then gets
-        // longer and changes other offsets.
-        loop {
-            self.resolve()?;
-            let mut changed = false;
-            for item in &mut self.items {
-                if item.inst.compacted && !fits(&item.inst) {
-                    item.inst.compacted = false;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return Ok(());
-            }
-        }
-    }
-}
-
-fn fits(inst: &Inst) -> bool {
-    let short = Inst { compacted: true, ..*inst };
-    short.encode_long().is_ok_and(|long| compact::compact(inst.generation, long).is_ok())
-}
-
-/// Changes types if the meaning stays the same and the instruction then has a compacted form.
-///
-/// source: Mesa, `brw_eu_compact.c` (`precompact`).
-fn ease(inst: &mut Inst) {
-    let Some(bits) = inst.src[0].immediate_bits() else { return };
-    if inst.generation != Generation::Gen9 || !matches!(inst.form(), Form::Regular { .. }) {
-        return;
-    }
-    let src = &mut inst.src[0];
-    let dst = &mut inst.dst;
-    if bits == 0 && src.ty == Type::F && dst.ty == Type::F && dst.stride == 1 {
-        src.ty = Type::VF;
-    }
-    let short = matches!(bits as u32 as i32 >> 12, 0 | -1);
-    if short && inst.condition == Condition::None && src.ty == Type::D && dst.ty == Type::D {
-        src.ty = Type::UD;
-        dst.ty = Type::UD;
+        self.change(layout::compact)
     }
 }
 

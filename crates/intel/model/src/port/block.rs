@@ -119,7 +119,7 @@ impl Ports<'_> {
     /// Scratch block messages, for spills: whole registers of scratch memory.
     ///
     /// source: IVB PRM volume 4 part 1, "scratch block": bit 17 writes, bits 13:12 are the number of
-    /// registers less one, bits 11:0 the offset in registers.
+    /// registers, bits 11:0 the offset in registers.
     pub(super) fn scratch_block(
         &mut self,
         view: &mut ThreadView<'_>,
@@ -130,13 +130,8 @@ impl Ports<'_> {
         let header = payload.header.ok_or_else(|| refuse("a scratch block without a header"))?;
         let base = self.shared.bases.general + u64::from(header[5] & !0x3ff);
         let at = REGISTER * u64::from(message.desc & 0xfff);
-        // source: Mesa, brw_eu_emit.c (Gen8 on): 0, 1 and 3 are 1, 2 and 4 registers.
-        let registers = match message.desc >> 12 & 3 {
-            0 => 1usize,
-            1 => 2,
-            3 => 4,
-            _ => return Err(refuse("a scratch block of an unknown size")),
-        };
+        // source: Mesa, elk_eu_emit.c (gfx7_set_dp_scratch_message): from Gen8 on the logarithm.
+        let registers = 1usize << (message.desc >> 12 & 3);
         let owords = (2 * registers, 0);
         match message.desc >> 17 & 1 {
             0 => self.read_owords(view, Space::Flat(base), at, owords),

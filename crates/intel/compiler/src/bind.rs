@@ -1,0 +1,166 @@
+//! What a program reads that its driver places: constants in registers, and surfaces in the binding table.
+//!
+//! The compiler chooses the places and reports them; the driver fills them. Registers of a compute thread:
+//!
+//! ```text
+//! g0              header from the thread dispatcher
+//! g1 …            constants that all threads share ([`BindMap::constants`]), eight to a register
+//! the next one    constants of the thread: its number within the workgroup, if the program reads that
+//! ```
+
+use crate::error::{Error, Result};
+use crate::mir::GRF_DWORDS;
+use serde::{Deserialize, Serialize};
+use tepui_ir::{Attrs, Builtin, Op, Shader};
+
+/// Maximum number of binding table entries: higher indices have a meaning of their own. source: Mesa,
+/// `brw_compiler.h` (`BRW_MAX_BINDING_TABLE_SIZE`)
+pub const MAX_SURFACES: usize = 240;
+
+/// Maximum number of registers with constants.
+const MAX_CONSTANT_REGISTERS: usize = 64;
+
+/// A double word that the driver places in the shared constants.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Constant {
+    /// Of the push constants, by its offset in bytes.
+    Push(u32),
+    /// Of the number of workgroups, by dimension.
+    NumWorkgroups(u8),
+    /// Of the base that is added to workgroup ids, by dimension.
+    BaseWorkgroup(u8),
+    /// The size in bytes of the buffer of a surface, by its index.
+    BufferSize(u8),
+}
+
+/// An entry of the binding table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Surface {
+    /// A buffer of a descriptor set, as a raw surface.
+    Buffer {
+        /// Descriptor set.
+        set: u32,
+        /// Binding in the set.
+        binding: u32,
+        /// Element of the binding.
+        element: u32,
+    },
+    /// The constant data of the program, as a raw surface.
+    Data,
+}
+
+/// The places of constants and surfaces.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct BindMap {
+    /// Shared constants, from the first double word of g1 on.
+    pub constants: Vec<Constant>,
+    /// Whether a register with constants of the thread follows; its first double word is the number of the thread within
+    /// its workgroup.
+    pub thread_constants: bool,
+    /// The binding table.
+    pub surfaces: Vec<Surface>,
+}
+
+impl BindMap {
+    /// Finds what a shader reads.
+    ///
+    /// # Errors
+    /// When there is more than registers hold, or an access whose place is not known before.
+    pub fn new(s: &Shader) -> Result<BindMap> {
+        let mut map = BindMap::default();
+        let mut failed = None;
+        let mut push_dwords = 0;
+        s.walk(|s, _, i| match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::LoadPush, Attrs::Mem(m)) => {
+                let ty = s.ty(s.result(i));
+                let end = match s.as_const(s.arg(i, 0)) {
+                    Some(at) => (at as u32).wrapping_add(m.offset as u32) + ty.size_bytes(),
+                    None => s.info.push_bytes,
+                };
+                push_dwords = push_dwords.max(end.div_ceil(4));
+            }
+            (Op::LoadBuiltin, Attrs::Builtin(b)) => match b {
+                Builtin::NumWorkgroups => (0..3).for_each(|k| map.add(Constant::NumWorkgroups(k))),
+                Builtin::BaseWorkgroupId => {
+                    (0..3).for_each(|k| map.add(Constant::BaseWorkgroup(k)));
+                }
+                Builtin::SubgroupId | Builtin::LocalInvocationIndex => map.thread_constants = true,
+                _ => {}
+            },
+            (Op::BufferSize, _) => match map.surface_of(s, s.arg(i, 0)) {
+                Some(index) => map.add(Constant::BufferSize(index)),
+                None => failed = Some(i),
+            },
+            _ => {}
+        });
+        let words = (0..push_dwords).map(|k| Constant::Push(4 * k));
+        map.constants = words.chain(std::mem::take(&mut map.constants)).collect();
+        let registers = u64::from(map.registers());
+        if registers > MAX_CONSTANT_REGISTERS as u64 {
+            let (needed, limit) = (registers, MAX_CONSTANT_REGISTERS as u64);
+            return Err(Error::Limit { what: "registers of constants", needed, limit });
+        }
+        match failed {
+            Some(i) => Err(Error::Op {
+                op: s.insts[i].op,
+                loc: s.locs[s.insts[i].loc],
+                why: "of a descriptor that is not known before is not compiled yet".to_owned(),
+            }),
+            None => Ok(map),
+        }
+    }
+
+    fn add(&mut self, c: Constant) {
+        if !self.constants.contains(&c) {
+            self.constants.push(c);
+        }
+    }
+
+    /// Registers with shared constants.
+    #[must_use]
+    pub fn shared_registers(&self) -> u16 {
+        (self.constants.len() as u16).div_ceil(GRF_DWORDS)
+    }
+
+    /// Registers with constants.
+    #[must_use]
+    pub fn registers(&self) -> u16 {
+        self.shared_registers() + u16::from(self.thread_constants)
+    }
+
+    /// The register file's double word that has a constant.
+    #[must_use]
+    pub fn dword(&self, c: Constant) -> Option<u16> {
+        let at = self.constants.iter().position(|&k| k == c)?;
+        Some(GRF_DWORDS + at as u16)
+    }
+
+    /// The register file's double word with the number of the thread within its workgroup.
+    #[must_use]
+    pub fn thread_number(&self) -> u16 {
+        GRF_DWORDS * (1 + self.shared_registers())
+    }
+
+    /// The index of a surface in the binding table, where it gets a place if it has none; nothing if the table is full.
+    pub fn surface(&mut self, surface: Surface) -> Option<u8> {
+        let at = self.surfaces.iter().position(|&s| s == surface);
+        let at = at.unwrap_or_else(|| {
+            self.surfaces.push(surface);
+            self.surfaces.len() - 1
+        });
+        (at < MAX_SURFACES).then_some(at as u8)
+    }
+
+    /// The index of the buffer that a handle names, if that is known when compiling.
+    pub fn surface_of(&mut self, s: &Shader, handle: tepui_ir::Value) -> Option<u8> {
+        let mut at = s.def_inst(handle)?;
+        while s.insts[at].op == Op::Copy {
+            at = s.def_inst(s.arg(at, 0))?;
+        }
+        let (Op::Descriptor, Attrs::Res(res, _)) = (s.insts[at].op, s.insts[at].attrs) else {
+            return None;
+        };
+        let (element, r) = (s.as_const(s.arg(at, 0))? as u32, &s.resources[res]);
+        self.surface(Surface::Buffer { set: r.set, binding: r.binding, element })
+    }
+}

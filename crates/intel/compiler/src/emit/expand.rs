@@ -1,0 +1,269 @@
+//! Instructions of the hardware for one of the machine IR.
+
+use super::{Emit, MAX_WIDTH, PAYLOAD, Part, RESPONSE, byte};
+use crate::error::Error;
+use crate::mir::{Inst as Mir, Message, Op, Operand, Place, plane_units};
+use tepui_intel_isa::{
+    Arf, Condition, Desc, Dst, Flag, Inst, Location, MathFunction, Opcode, Predicate, Region,
+    Register, Sfid, Src, Type, descriptor,
+};
+
+/// The flag of conditions, each of which is used at once.
+pub(super) const CONDITION: Flag = Flag { register: 0, half: 0 };
+
+/// Numbers of the first eight channels, as an immediate vector: a nibble each.
+const NUMBERS: u64 = 0x7654_3210;
+
+/// Bits of g0.2 that name the barrier of the workgroup. source: Mesa, brw_fs_nir.cpp (`emit_barrier`, Gen9)
+const BARRIER_ID: u64 = 0x8f00_0000;
+
+/// The widest instruction of an operation.
+fn widest(inst: &Mir) -> u8 {
+    match inst.op {
+        Op::Alu { opcode: Opcode::Math, function, .. } => {
+            let divides = matches!(
+                MathFunction::from_code(function),
+                Some(MathFunction::IntDiv | MathFunction::IntMod)
+            );
+            // source: Mesa, brw_lower_simd_width.cpp
+            if divides || inst.dst.ty == Type::HF { 8 } else { MAX_WIDTH }
+        }
+        // Conversions between half floats and floats that are packed would be narrower; those in planes are not.
+        Op::MulHigh => 8,
+        _ => MAX_WIDTH,
+    }
+}
+
+impl Emit {
+    pub(super) fn expand(&mut self, inst: &Mir) {
+        for part in self.parts(widest(inst)) {
+            match inst.op {
+                Op::Alu { opcode, function, condition, saturate } => {
+                    let mut out = self.alu(opcode, inst, part);
+                    (out.function, out.condition, out.saturate) = (function, condition, saturate);
+                    self.push(out);
+                }
+                Op::Compare(condition) => self.compare(inst, condition, part),
+                Op::Select(condition) => self.select(inst, condition, part),
+                Op::Test(condition) => self.test(inst, condition, part),
+                Op::MulHigh => self.mul_high(inst, part),
+                Op::Lane => self.lane(inst, part),
+                Op::Send(m) => self.send(inst, &m, part),
+                Op::Scratch { store, units, at } => self.scratch(inst, store, units, at, part),
+                Op::Barrier | Op::Fence => {}
+            }
+        }
+        match inst.op {
+            Op::Barrier => self.barrier(),
+            Op::Fence => self.fence(),
+            _ => {}
+        }
+    }
+
+    fn alu(&self, opcode: Opcode, inst: &Mir, part: Part) -> Inst {
+        let mut out = self.inst(opcode, part);
+        out.dst = self.dst(&inst.dst, part);
+        for (to, from) in out.src.iter_mut().zip(&inst.src) {
+            if from.place != Place::None {
+                *to = self.src(from, part);
+            }
+        }
+        if out.form() == tepui_intel_isa::Form::Ternary {
+            self.align16(&mut out);
+        }
+        out
+    }
+
+    /// The form of operands of ternary instructions on Gen9: groups of four channels.
+    fn align16(&self, inst: &mut Inst) {
+        inst.align16 = true;
+        for src in &mut inst.src {
+            if src.region != Region::SCALAR {
+                src.region = Region::Swizzle { vertical: 4, swizzle: Region::XYZW };
+            }
+        }
+    }
+
+    /// A comparison that writes the flag.
+    fn cmp(&mut self, inst: &Mir, condition: Condition, dst: Dst, part: Part) {
+        let mut out = self.inst(Opcode::Cmp, part);
+        out.condition = condition;
+        out.flag = CONDITION;
+        out.dst = dst;
+        out.src[0] = self.src(&inst.src[0], part);
+        out.src[1] = self.src(&inst.src[1], part);
+        self.push(out);
+    }
+
+    fn test(&mut self, inst: &Mir, condition: Condition, part: Part) {
+        let null = Dst { ty: inst.src[0].ty, ..Dst::NULL };
+        self.cmp(inst, condition, null, part);
+    }
+
+    fn compare(&mut self, inst: &Mir, condition: Condition, part: Part) {
+        let narrow = inst.src[0].ty.bytes() < 4;
+        let ty = if narrow { Type::W } else { Type::D };
+        let result = Operand { ty, ..inst.dst };
+        self.cmp(inst, condition, self.dst(&result, part), part);
+        if narrow {
+            let mut extend = self.inst(Opcode::Mov, part);
+            extend.dst = self.dst(&Operand { ty: Type::D, ..inst.dst }, part);
+            extend.src[0] = self.src(&result, part);
+            self.push(extend);
+        }
+    }
+
+    fn select(&mut self, inst: &Mir, condition: Condition, part: Part) {
+        self.test(inst, condition, part);
+        let mut out = self.inst(Opcode::Sel, part);
+        out.predicate = Predicate { control: 1, inverse: false };
+        out.flag = CONDITION;
+        out.dst = self.dst(&inst.dst, part);
+        out.src[0] = self.src(&inst.src[2], part);
+        out.src[1] = self.src(&inst.src[3], part);
+        self.push(out);
+    }
+
+    /// The accumulator takes the product with the low words of the second source; `mach` adds the one with the high words.
+    fn mul_high(&mut self, inst: &Mir, part: Part) {
+        let accumulator = Location::register(Register::Architecture(Arf::Accumulator, 0));
+        let [a, b] = [0, 1].map(|k| self.src(&inst.src[k], part));
+        let mut low = self.inst(Opcode::Mul, part);
+        low.dst = Dst { location: accumulator, ty: inst.dst.ty, ..Dst::NULL };
+        low.src[0] = a;
+        low.src[1] = self.src(&Operand { ty: Type::UW, ..inst.src[1] }, part);
+        self.push(low);
+        let mut high = self.inst(Opcode::Mach, part);
+        high.acc_write = true;
+        high.dst = self.dst(&inst.dst, part);
+        (high.src[0], high.src[1]) = (a, b);
+        self.push(high);
+    }
+
+    /// Numbers of channels: of the first eight as an immediate, of others by addition. All channels are written, so that
+    /// the result is the same wherever it is computed.
+    fn lane(&mut self, inst: &Mir, part: Part) {
+        for first in (0..part.width).step_by(8) {
+            let eight = Part { first: part.first + first, width: 8 };
+            let mut out = self.inst(Opcode::Mov, eight);
+            out.dst = self.dst(&Operand { ty: Type::UW, ..inst.dst }, eight);
+            out.src[0] = Src::immediate(Type::UV, NUMBERS);
+            self.push(out);
+            let mut wide = self.inst(Opcode::Mov, eight);
+            wide.dst = self.dst(&inst.dst, eight);
+            wide.src[0] = self.src(&Operand { ty: Type::UW, ..inst.dst }, eight);
+            if eight.first > 0 {
+                wide.opcode = Opcode::Add;
+                wide.src[1] = Src::immediate(Type::UD, eight.first.into());
+            }
+            self.push(wide);
+        }
+    }
+
+    /// A message; the planes of payloads and response are consecutive registers.
+    fn send(&mut self, inst: &Mir, m: &Message, part: Part) {
+        let [payload, second, response] = m.planes;
+        let registers = |planes: u8| planes * part.width / 8;
+        let register = |o: &Operand| match o.place {
+            Place::Plane(unit) => Some(Emit::at(unit, part)),
+            _ => None,
+        };
+        if self.width > MAX_WIDTH && m.planes.iter().any(|&n| n > 1) {
+            let what = "a message of several components for 32 channels";
+            self.error = self.error.take().or(Some(Error::Feature(what)));
+            return;
+        }
+        let opcode = if second > 0 || m.header { Opcode::Sends } else { Opcode::Send };
+        let mut out = self.inst(opcode, part);
+        if let Some(at) = register(&inst.dst) {
+            out.dst = Dst { location: byte(at), ..Dst::NULL };
+        }
+        let payloads = if m.header { &mut out.src[1..2] } else { &mut out.src[..2] };
+        for (to, from) in payloads.iter_mut().zip(&inst.src) {
+            if let Some(at) = register(from) {
+                *to = Src { location: byte(at), ..Src::NULL };
+            }
+        }
+        let mut lengths = [registers(payload), registers(second)];
+        if m.header {
+            out.src[0] = self.payload(0);
+            lengths = [1, registers(payload)];
+        }
+        out.send.sfid = m.sfid;
+        let desc = descriptor::lengths(lengths[0], registers(response), m.header);
+        out.send.desc = Desc::Immediate(m.control | desc);
+        out.send.ex_desc = Desc::Immediate(descriptor::payload1(lengths[1]));
+        self.push(out);
+    }
+
+    /// A plane in scratch memory. Stores write the double words of the channels that execute. Loads give whole registers,
+    /// but other channels may have another value where the result goes: it is copied there under the mask.
+    fn scratch(&mut self, inst: &Mir, store: bool, units: u8, at: u16, part: Part) {
+        let registers = part.width / 8;
+        let offset = u32::from(at) + u32::from(part.first / 8);
+        if at == u16::MAX || offset >= 1 << 12 || units != plane_units(self.width) {
+            let (needed, limit) = (u64::from(at) + 1, 1 << 12);
+            let what = "registers of scratch memory for spilled values";
+            self.error = self.error.take().or(Some(Error::Limit { what, needed, limit }));
+            return;
+        }
+        let control = descriptor::scratch_block(store, registers, offset as u16);
+        let g0 = self.payload(0);
+        let mut out = self.inst(if store { Opcode::Sends } else { Opcode::Send }, part);
+        out.src[0] = g0;
+        out.send.sfid = Sfid::DataCache0;
+        let response = if store { 0 } else { registers };
+        out.send.desc = Desc::Immediate(control | descriptor::lengths(1, response, true));
+        let operand = if store { &inst.src[0] } else { &inst.dst };
+        let Place::Plane(unit) = operand.place else { return };
+        let location = byte(Emit::at(unit, part));
+        if store {
+            out.src[1] = Src { location, ..Src::NULL };
+            out.send.ex_desc = Desc::Immediate(descriptor::payload1(registers));
+            self.push(out);
+        } else {
+            let whole = Location::register(Register::General(RESPONSE));
+            out.dst = Dst { location: whole, ..Dst::NULL };
+            out.no_mask = true;
+            self.push(out);
+            let mut copy = self.inst(Opcode::Mov, part);
+            copy.dst = Dst { location, ..Dst::NULL };
+            copy.src[0] = Src { location: whole, ..Src::NULL };
+            self.push(copy);
+        }
+    }
+
+    /// The arrival at a barrier, and waiting for the others.
+    fn barrier(&mut self) {
+        let mut clear = self.no_mask(Opcode::Mov, 8);
+        clear.dst = Dst { location: Location::register(Register::General(PAYLOAD)), ..Dst::NULL };
+        clear.src[0] = Src::immediate(Type::UD, 0);
+        self.push(clear);
+        let second = |register| Location::Direct { register: Register::General(register), byte: 8 };
+        let mut id = self.no_mask(Opcode::And, 1);
+        id.dst = Dst { location: second(PAYLOAD), ..Dst::NULL };
+        id.src[0] = Src { location: second(0), region: Region::SCALAR, ..Src::NULL };
+        id.src[1] = Src::immediate(Type::UD, BARRIER_ID);
+        self.push(id);
+        let mut send = self.no_mask(Opcode::Send, 8);
+        send.src[0] = self.payload(u16::from(PAYLOAD));
+        send.send.sfid = Sfid::Gateway;
+        send.send.desc = Desc::Immediate(descriptor::BARRIER);
+        self.push(send);
+        self.wait();
+    }
+
+    /// A fence, and a read of its response, which waits for it.
+    fn fence(&mut self) {
+        let mut send = self.no_mask(Opcode::Send, 1);
+        let response = Location::register(Register::General(RESPONSE));
+        send.dst = Dst { location: response, ..Dst::NULL };
+        send.src[0] = self.payload(0);
+        send.send.sfid = Sfid::DataCache0;
+        send.send.desc = Desc::Immediate(descriptor::FENCE);
+        self.push(send);
+        let mut read = self.no_mask(Opcode::Mov, 8);
+        read.src[0] = self.payload(u16::from(RESPONSE));
+        self.push(read);
+    }
+}

@@ -1,0 +1,220 @@
+//! Machine IR with registers to instructions of the hardware.
+//!
+//! [`run`] walks the blocks in layout order. Each instruction becomes one for each part of the channels that the hardware
+//! executes at once ([`expand`]); structured control flow becomes `if`, `else`, `endif`, `while`, `break` and `cont` with
+//! their jumps ([`flow`]).
+
+mod expand;
+mod flow;
+
+use crate::error::{Error, Result};
+use crate::mir::{self, GRF_BYTES, Operand, Place, UNIT_BYTES, plane_units};
+use tepui_intel_isa::layout::Targets;
+use tepui_intel_isa::{
+    Arf, Dst, Generation, Inst, Location, Opcode, Region, Register, Src, Type, validate,
+};
+use tepui_ir::Loc;
+use tepui_regalloc::{Code, Ctl, Step};
+
+/// Register of payloads that are made for one message: of barriers, fences and the end of the thread, which must be among
+/// the last sixteen.
+pub const PAYLOAD: u8 = 127;
+/// Register of responses that only say that something is done.
+pub const RESPONSE: u8 = 126;
+/// First register that values do not take.
+pub const RESERVED: u16 = 126;
+
+/// The width of the widest instruction.
+const MAX_WIDTH: u8 = 16;
+
+/// Instructions of the hardware.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The instructions, without jump offsets.
+    pub insts: Vec<Inst>,
+    /// The targets of their jumps.
+    pub targets: Vec<Targets>,
+    /// Source location of each.
+    pub locs: Vec<Loc>,
+    /// Loops.
+    pub loops: u32,
+}
+
+/// Makes instructions from code.
+struct Emit {
+    generation: Generation,
+    /// Channels of the thread.
+    width: u8,
+    out: Listing,
+    loc: Loc,
+    flow: flow::Flow,
+    /// Loop headers that are not reached by `cont` from inside.
+    error: Option<Error>,
+}
+
+/// Emits a program.
+///
+/// # Errors
+/// When a spilled value is out of reach, or an instruction breaks a rule: a bug of the compiler.
+pub fn run(generation: Generation, width: u8, code: &Code<mir::Inst>) -> Result<Listing> {
+    let mut e = Emit {
+        generation,
+        width,
+        out: Listing::default(),
+        loc: Loc::default(),
+        flow: flow::Flow::default(),
+        error: None,
+    };
+    for b in 0..code.blocks.len() {
+        for k in 0..code.blocks[b].steps.len() {
+            let (step, loc) = code.blocks[b].steps[k];
+            e.loc = loc;
+            match step {
+                Step::Inst(inst) => e.expand(&inst),
+                Step::Move { to, from, units } => e.copy(to, from, units),
+                Step::Swap { .. } => return Err(Error::Internal("a swap of registers".to_owned())),
+                Step::Ctl(ctl) => e.control(ctl, &code.blocks, b),
+            }
+        }
+    }
+    e.end();
+    match e.error {
+        Some(error) => Err(error),
+        None => check(e.out),
+    }
+}
+
+/// Checks the rules of the hardware.
+fn check(listing: Listing) -> Result<Listing> {
+    for inst in &listing.insts {
+        validate::check(inst).map_err(|rules| Error::Rules { text: inst.to_string(), rules })?;
+    }
+    Ok(listing)
+}
+
+/// The place of a part of an instruction: its first channel and how many there are.
+#[derive(Clone, Copy)]
+struct Part {
+    first: u8,
+    width: u8,
+}
+
+/// The location of a byte of the register file.
+fn byte(at: u16) -> Location {
+    let register = Register::General((at / GRF_BYTES) as u8);
+    Location::Direct { register, byte: (at % GRF_BYTES) as u8 }
+}
+
+impl Emit {
+    fn inst(&self, opcode: Opcode, part: Part) -> Inst {
+        let mut inst = Inst::new(self.generation, opcode);
+        inst.exec_size = part.width;
+        inst.channel_offset = part.first;
+        inst
+    }
+
+    /// An instruction that all channels execute, whatever the execution mask is.
+    fn no_mask(&self, opcode: Opcode, width: u8) -> Inst {
+        let mut inst = self.inst(opcode, Part { first: 0, width });
+        inst.no_mask = true;
+        inst
+    }
+
+    fn push(&mut self, inst: Inst) -> usize {
+        self.out.insts.push(inst);
+        self.out.targets.push(Targets::default());
+        self.out.locs.push(self.loc);
+        self.out.insts.len() - 1
+    }
+
+    /// The parts of an instruction that the hardware executes at most `widest` channels of at once.
+    fn parts(&self, widest: u8) -> impl Iterator<Item = Part> + use<> {
+        let width = self.width.min(widest);
+        (0..self.width).step_by(usize::from(width)).map(move |first| Part { first, width })
+    }
+
+    /// First byte of a part of a plane.
+    fn at(unit: u16, part: Part) -> u16 {
+        unit * UNIT_BYTES + 4 * u16::from(part.first)
+    }
+
+    fn src(&self, o: &Operand, part: Part) -> Src {
+        let mut src = Src { ty: o.ty, negate: o.negate, abs: o.abs, ..Src::NULL };
+        match o.place {
+            Place::Plane(unit) => {
+                src.location = byte(Self::at(unit, part));
+                let horizontal = (4 / o.ty.bytes().min(4)) as u8;
+                src.region = match part.width {
+                    1 => Region::SCALAR,
+                    width => {
+                        let width = width.min(8);
+                        Region::Rows { vertical: width * horizontal, width, horizontal }
+                    }
+                };
+            }
+            Place::Fixed(dword) => {
+                src.location = byte(4 * dword);
+                src.region = Region::SCALAR;
+            }
+            Place::Immediate(bits) => src = Src::immediate(o.ty, bits),
+            Place::None | Place::Null => {}
+        }
+        src
+    }
+
+    fn dst(&self, o: &Operand, part: Part) -> Dst {
+        match o.place {
+            Place::Plane(unit) => Dst {
+                location: byte(Self::at(unit, part)),
+                ty: o.ty,
+                stride: (4 / o.ty.bytes().min(4)) as u8,
+                ..Dst::NULL
+            },
+            _ => Dst { ty: o.ty, ..Dst::NULL },
+        }
+    }
+
+    /// A general register as the source of all channels of a message.
+    fn payload(&self, register: u16) -> Src {
+        Src { location: byte(register * GRF_BYTES), ..Src::NULL }
+    }
+
+    /// Copies units: a plane under the execution mask.
+    fn copy(&mut self, to: u16, from: u16, units: u16) {
+        debug_assert_eq!(units, u16::from(plane_units(self.width)));
+        for part in self.parts(MAX_WIDTH) {
+            let mut inst = self.inst(Opcode::Mov, part);
+            inst.dst = self.dst(&Operand::new(Place::Plane(to), Type::UD), part);
+            inst.src[0] = self.src(&Operand::new(Place::Plane(from), Type::UD), part);
+            self.push(inst);
+        }
+    }
+
+    /// The message that ends a compute thread: g0 is its payload.
+    fn end(&mut self) {
+        let mut copy = self.no_mask(Opcode::Mov, 8);
+        copy.dst = Dst { location: Location::register(Register::General(PAYLOAD)), ..Dst::NULL };
+        copy.src[0] = self.payload(0);
+        self.push(copy);
+        let mut send = self.no_mask(Opcode::Send, 8);
+        send.src[0] = self.payload(u16::from(PAYLOAD));
+        send.send.sfid = tepui_intel_isa::Sfid::ThreadSpawner;
+        send.send.end_of_thread = true;
+        send.send.desc =
+            tepui_intel_isa::Desc::Immediate(tepui_intel_isa::descriptor::END);
+        self.push(send);
+    }
+
+    /// The notification register, for which `wait` waits.
+    fn wait(&mut self) {
+        let mut inst = self.no_mask(Opcode::Wait, 1);
+        let n0 = Location::register(Register::Architecture(Arf::Notification, 0));
+        inst.dst.location = n0;
+        inst.src[0] = Src { location: n0, region: Region::SCALAR, ..Src::NULL };
+        self.push(inst);
+    }
+
+    fn control(&mut self, ctl: Ctl<mir::Inst>, blocks: &[tepui_regalloc::CodeBlock<mir::Inst>], b: usize) {
+        flow::control(self, ctl, blocks, b);
+    }
+}

@@ -1,0 +1,317 @@
+//! Machine IR: instructions of execution units on the values of [`tepui_regalloc::Function`].
+//!
+//! # Values
+//!
+//! A value is a *plane* or several in a row: a double word for each channel of the thread, in order. Values of 8 and 16
+//! bits have the low bits of their double words and leave the others undefined; values of 64 bits are two planes; truth
+//! values are all ones or zero. So each channel owns the same bytes of all registers, a move under the execution mask
+//! never touches what another channel has there, and conversions between sizes are regions.
+//!
+//! # Instructions
+//!
+//! An [`Inst`] is an instruction of the hardware at the width of the thread, or one of a few fixed sequences
+//! ([`Op`]) that belong together because they communicate through a flag or an accumulator. [`crate::emit`] divides them
+//! into instructions that the hardware has.
+
+use tepui_intel_isa::{Condition, Opcode, Sfid, Type};
+use tepui_regalloc::{Effect, Overlap, RegClass, StackAccess, StackOffset, Target, UNASSIGNED};
+
+/// Double words of a register.
+pub const GRF_DWORDS: u16 = 8;
+/// Bytes of a register.
+pub const GRF_BYTES: u16 = 32;
+/// Units of registers, as [`tepui_regalloc`] counts them, in one of the hardware's registers.
+pub const GRF_UNITS: u16 = 2;
+/// Bytes of a unit.
+pub const UNIT_BYTES: u16 = GRF_BYTES / GRF_UNITS;
+
+/// A function in machine IR.
+pub type Function = tepui_regalloc::Function<Inst>;
+/// An operation of the machine IR.
+pub type MOp = tepui_regalloc::Op<Inst>;
+
+/// The location of an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Place {
+    /// No operand.
+    #[default]
+    None,
+    /// The null register.
+    Null,
+    /// A plane, by its first unit.
+    Plane(u16),
+    /// A double word of the register file that all channels read, by its index.
+    Fixed(u16),
+    /// An immediate.
+    Immediate(u64),
+}
+
+/// An operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Operand {
+    /// Its location.
+    pub place: Place,
+    /// Its type.
+    pub ty: Type,
+    /// Negated; inverted in bitwise operations.
+    pub negate: bool,
+    /// Absolute value, taken before the negation.
+    pub abs: bool,
+}
+
+impl Operand {
+    /// No operand.
+    pub const NONE: Operand =
+        Operand { place: Place::None, ty: Type::UD, negate: false, abs: false };
+
+    /// An operand without modifiers.
+    #[must_use]
+    pub const fn new(place: Place, ty: Type) -> Operand {
+        Operand { place, ty, negate: false, abs: false }
+    }
+
+    /// A value whose register is not allocated yet.
+    #[must_use]
+    pub const fn value(ty: Type) -> Operand {
+        Operand::new(Place::Plane(UNASSIGNED), ty)
+    }
+
+    /// An immediate.
+    #[must_use]
+    pub const fn immediate(ty: Type, bits: u64) -> Operand {
+        Operand::new(Place::Immediate(bits), ty)
+    }
+
+    /// Whether it is a register that allocation chooses.
+    #[must_use]
+    pub const fn is_value(&self) -> bool {
+        matches!(self.place, Place::Plane(_))
+    }
+
+    /// The operand, negated.
+    #[must_use]
+    pub const fn negated(self) -> Operand {
+        Operand { negate: !self.negate, ..self }
+    }
+}
+
+/// A message, apart from its payload and its response.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Message {
+    /// The unit that receives it.
+    pub sfid: Sfid,
+    /// The function control of its descriptor.
+    pub control: u32,
+    /// Planes of the payload, of the second payload and of the response.
+    pub planes: [u8; 3],
+    /// Whether g0 precedes the payload as a header; then there is no second one.
+    pub header: bool,
+    /// Its effect.
+    pub effect: MessageEffect,
+}
+
+/// The effect of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MessageEffect {
+    /// Reads memory that nothing writes.
+    Pure,
+    /// Reads memory.
+    Read,
+    /// Writes memory.
+    Write,
+}
+
+/// The operation of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// An instruction of the hardware: its sources are operands, its result is masked.
+    Alu {
+        /// The operation.
+        opcode: Opcode,
+        /// Function of `math`.
+        function: u8,
+        /// The condition of a minimum or maximum.
+        condition: Condition,
+        /// Whether the result is saturated.
+        saturate: bool,
+    },
+    /// All ones where a comparison of two sources holds, else zero.
+    Compare(Condition),
+    /// The third source where a comparison of the first two holds, else the fourth.
+    Select(Condition),
+    /// A comparison of two sources that decides about a branch.
+    Test(Condition),
+    /// The upper half of a product of double words, through the accumulator.
+    MulHigh,
+    /// The number of each channel within its thread.
+    Lane,
+    /// A message: payload and second payload are its sources, the response is its result.
+    Send(Message),
+    /// Waits for the other threads of the workgroup.
+    Barrier,
+    /// Waits until earlier writes to memory are visible.
+    Fence,
+    /// Loads a spilled value from scratch memory, or stores it there, at an offset in registers.
+    Scratch {
+        /// Whether it stores.
+        store: bool,
+        /// Units of the value.
+        units: u8,
+        /// The offset in registers.
+        at: u16,
+    },
+}
+
+/// An instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Inst {
+    /// Its operation.
+    pub op: Op,
+    /// The result.
+    pub dst: Operand,
+    /// The sources.
+    pub src: [Operand; 4],
+}
+
+impl Inst {
+    /// An instruction of the hardware.
+    #[must_use]
+    pub fn alu(opcode: Opcode, dst: Type, src: &[Operand]) -> Inst {
+        let op =
+            Op::Alu { opcode, function: 0, condition: Condition::None, saturate: false };
+        Inst::new(op, Operand::value(dst), src)
+    }
+
+    /// An instruction.
+    ///
+    /// # Panics
+    /// When there are more than four sources.
+    #[must_use]
+    pub fn new(op: Op, dst: Operand, src: &[Operand]) -> Inst {
+        let mut all = [Operand::NONE; 4];
+        all[..src.len()].copy_from_slice(src);
+        Inst { op, dst, src: all }
+    }
+
+    /// A copy of all bits.
+    #[must_use]
+    pub fn mov(src: Operand) -> Inst {
+        Inst::alu(Opcode::Mov, Type::UD, &[src])
+    }
+}
+
+/// Planes of threads of `W` channels: the machine as register allocation sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Eu<const W: u8>;
+
+/// Units of a plane.
+#[must_use]
+pub const fn plane_units(width: u8) -> u8 {
+    width / 4
+}
+
+/// The class of values of some planes.
+#[must_use]
+pub const fn planes(width: u8, count: u8) -> RegClass {
+    let units = plane_units(width);
+    RegClass::new(units * count).aligned(units)
+}
+
+impl<const W: u8> Target for Eu<W> {
+    type Inst = Inst;
+
+    // Planes by themselves: channels of a scratch message are those of its first double words.
+    const MAX_SPILLED_UNITS: u8 = plane_units(W);
+    const UNIT_BYTES: u32 = UNIT_BYTES as u32;
+    const SLOT_ALIGN: u32 = GRF_BYTES as u32;
+    // Offsets of scratch block messages have 12 bits and count registers.
+    const STACK_IMMEDIATES: u32 = (1 << 12) * GRF_BYTES as u32;
+    const STACK_OFFSET: RegClass = planes(W, 1);
+    const CONSTRAINED: bool = W > 16;
+    const SWAPS: bool = false;
+
+    fn effect(inst: &Inst) -> Effect {
+        match &inst.op {
+            Op::Alu { .. }
+            | Op::Compare(_)
+            | Op::Select(_)
+            | Op::Test(_)
+            | Op::MulHigh
+            | Op::Lane
+            | Op::Scratch { store: false, .. } => Effect::Pure,
+            Op::Send(m) => match m.effect {
+                MessageEffect::Pure => Effect::Pure,
+                MessageEffect::Read => Effect::Read,
+                MessageEffect::Write => Effect::Fixed,
+            },
+            Op::Barrier | Op::Fence | Op::Scratch { store: true, .. } => Effect::Fixed,
+        }
+    }
+
+    fn is_load(inst: &Inst) -> bool {
+        matches!(inst.op, Op::Send(_) | Op::Scratch { store: false, .. })
+    }
+
+    fn rematerialises(inst: &Inst) -> bool {
+        matches!(inst.op, Op::Lane | Op::Alu { opcode: Opcode::Mov, .. })
+    }
+
+    fn stack_access(access: StackAccess, class: RegClass, offset: StackOffset) -> Inst {
+        let store = access == StackAccess::Store;
+        let at = match offset {
+            StackOffset::Immediate(bytes) => bytes / u32::from(GRF_BYTES),
+            StackOffset::Register => u32::MAX,
+        };
+        let op = Op::Scratch { store, units: class.units, at: at as u16 };
+        let value = Operand::value(Type::UD);
+        match store {
+            true => Inst::new(op, Operand::NONE, &[value]),
+            false => Inst::new(op, value, &[]),
+        }
+    }
+
+    fn stack_offset(offset: u32) -> Inst {
+        Inst::mov(Operand::immediate(Type::UD, u64::from(offset)))
+    }
+
+    fn move_units(_: u16, _: u16, units: u16) -> u16 {
+        units.min(u16::from(plane_units(W)))
+    }
+
+    fn overlap(inst: &Inst, _: usize, _: usize) -> Overlap {
+        // Instructions of two registers run in two halves; but planes are aligned, so a result and a source are the same
+        // or disjoint, and each half reads its own part. Messages of 32 channels are two, of which the first would
+        // overwrite what the second sends.
+        if matches!(inst.op, Op::Send(_)) { Overlap::None } else { Overlap::Any }
+    }
+
+    fn latency(inst: &Inst) -> u32 {
+        // source: Mesa, brw_ir_performance.cpp
+        match inst.op {
+            Op::Send(_) | Op::Scratch { .. } => 100,
+            Op::Alu { opcode: Opcode::Math, .. } => 16,
+            _ => 8,
+        }
+    }
+
+    fn assign(inst: &mut Inst, mut regs: impl FnMut(bool) -> u16) {
+        if inst.dst.is_value() {
+            inst.dst.place = Place::Plane(regs(true));
+        }
+        for src in inst.src.iter_mut().filter(|s| s.is_value()) {
+            src.place = Place::Plane(regs(false));
+        }
+    }
+}
+
+/// Whether equal instructions are computed once.
+#[must_use]
+pub fn is_shared(inst: &Inst) -> bool {
+    match &inst.op {
+        // Constants are cheaper to make again than to keep.
+        Op::Alu { opcode: Opcode::Mov, .. } => inst.src[0].is_value(),
+        Op::Send(m) => m.effect == MessageEffect::Pure,
+        Op::Alu { .. } | Op::Compare(_) | Op::Select(_) | Op::MulHigh | Op::Lane => true,
+        _ => false,
+    }
+}

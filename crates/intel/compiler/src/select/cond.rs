@@ -1,0 +1,194 @@
+//! Comparisons, selections, and conditions of branches.
+
+use super::{Comp, Select, Source, words};
+use crate::error::Result;
+use crate::mir::{self, Inst, Operand};
+use tepui_intel_isa::{Condition, Opcode, Type as Ty};
+use tepui_ir::{self as ir, Op, Value};
+
+/// A comparison of two sources.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison {
+    pub condition: Condition,
+    pub sources: [Source; 2],
+}
+
+/// The condition that holds where the given one does not. Comparisons of floats have none where a NaN takes part, except
+/// equality.
+fn inverse(condition: Condition) -> Condition {
+    match condition {
+        Condition::Zero => Condition::NotZero,
+        Condition::NotZero => Condition::Zero,
+        Condition::Greater => Condition::LessEqual,
+        Condition::GreaterEqual => Condition::Less,
+        Condition::Less => Condition::GreaterEqual,
+        Condition::LessEqual => Condition::Greater,
+        other => other,
+    }
+}
+
+/// The condition with its operands exchanged.
+fn swapped(condition: Condition) -> Condition {
+    match condition {
+        Condition::Greater => Condition::Less,
+        Condition::GreaterEqual => Condition::LessEqual,
+        Condition::Less => Condition::Greater,
+        Condition::LessEqual => Condition::GreaterEqual,
+        other => other,
+    }
+}
+
+/// The condition of a comparison and the type of its operands; `None` for other operations.
+fn compared(op: Op, bits: u8) -> Option<(Condition, Ty)> {
+    let unsigned = match bits {
+        8 => Ty::UB,
+        16 => Ty::UW,
+        _ => Ty::UD,
+    };
+    let signed = match bits {
+        8 => Ty::B,
+        16 => Ty::W,
+        _ => Ty::D,
+    };
+    let float = if bits == 16 { Ty::HF } else { Ty::F };
+    Some(match op {
+        Op::FEq => (Condition::Zero, float),
+        Op::FNeu => (Condition::NotZero, float),
+        Op::FLt => (Condition::Less, float),
+        Op::FGe => (Condition::GreaterEqual, float),
+        Op::IEq => (Condition::Zero, signed),
+        Op::INe => (Condition::NotZero, signed),
+        Op::SLt => (Condition::Less, signed),
+        Op::SGe => (Condition::GreaterEqual, signed),
+        Op::ULt => (Condition::Less, unsigned),
+        Op::UGe => (Condition::GreaterEqual, unsigned),
+        _ => return None,
+    })
+}
+
+impl Select<'_> {
+    /// The comparison that an instruction makes, if it is one of values of up to 32 bits.
+    fn comparison(&mut self, i: ir::Inst) -> Option<Comparison> {
+        let s = self.s;
+        let [a, b] = *s.args(i) else { return None };
+        let (mut condition, ty) = compared(s.insts[i].op, self.ty(a).bits())?;
+        if words(self.ty(a)) != 1 || !self.ty(a).is_scalar() {
+            return None;
+        }
+        let [mut x, mut y] = match ty.is_float() {
+            true => [self.float(a, ty), self.float(b, ty)],
+            false => [a, b].map(|v| self.source(self.comp(v, 0), ty)),
+        };
+        if x.val.is_none() && y.val.is_some() {
+            std::mem::swap(&mut x, &mut y);
+            condition = swapped(condition);
+        }
+        let sources = self.second_immediate([x, y]);
+        Some(Comparison { condition, sources })
+    }
+
+    /// Puts an immediate first source into a register, and second ones that have no immediate form.
+    pub(super) fn second_immediate(&mut self, [x, y]: [Source; 2]) -> [Source; 2] {
+        let byte = y.operand.ty.bytes() == 1;
+        [self.without_immediate(x), if byte { self.without_immediate(y) } else { y }]
+    }
+
+    /// A source whose immediate is in a register.
+    pub(super) fn without_immediate(&mut self, source: Source) -> Source {
+        match source.operand.place {
+            mir::Place::Immediate(bits) => {
+                let v = self.value(Comp::Const(bits as u32));
+                let place = Operand::value(source.operand.ty).place;
+                Source { operand: Operand { place, ..source.operand }, val: Some(v) }
+            }
+            _ => source,
+        }
+    }
+
+    /// The comparison that makes a truth value, as its definition has it, or of the truth value with zero.
+    pub(super) fn truth(&mut self, v: Value) -> Comparison {
+        let s = self.s;
+        if let Some(i) = s.def_inst(v) {
+            if s.insts[i].op == Op::INot {
+                let mut inner = self.truth(s.arg(i, 0));
+                let float = inner.sources[0].operand.ty.is_float();
+                let equality = matches!(inner.condition, Condition::Zero | Condition::NotZero);
+                if !float || equality {
+                    inner.condition = inverse(inner.condition);
+                    return inner;
+                }
+            } else if let Some(found) = self.comparison(i) {
+                return found;
+            }
+        }
+        let c = self.comp(v, 0);
+        let source = self.register(c, Ty::D);
+        let zero = Source { operand: Operand::immediate(Ty::D, 0), val: None };
+        Comparison { condition: Condition::NotZero, sources: [source, zero] }
+    }
+
+    /// The test of a branch.
+    pub(super) fn test(&mut self, v: Value) -> (Inst, [Source; 2]) {
+        let Comparison { condition, sources } = self.truth(v);
+        let operands = sources.map(|s| s.operand);
+        (Inst::new(mir::Op::Test(condition), Operand::NONE, &operands), sources)
+    }
+
+    /// One of two components by a comparison.
+    pub(super) fn pick(&mut self, c: &Comparison, [x, y]: [Comp; 2]) -> Comp {
+        if x == y {
+            return x;
+        }
+        // Only the last source can be an immediate.
+        let x = self.register(x, Ty::UD);
+        let y = self.source(y, Ty::UD);
+        let [a, b] = c.sources;
+        Comp::Val(self.def(mir::Op::Select(c.condition), Ty::UD, &[a, b, x, y]))
+    }
+
+    /// Selects comparisons and selections; whether the instruction is one.
+    pub(super) fn condition(&mut self, i: ir::Inst) -> Result<bool> {
+        let s = self.s;
+        let r = match s.results(i) {
+            [r] => *r,
+            _ => return Ok(false),
+        };
+        match s.insts[i].op {
+            Op::Select if self.ty(r).is_scalar() => {
+                let test = self.truth(s.arg(i, 0));
+                let (x, y) = (s.arg(i, 1), s.arg(i, 2));
+                let all: Vec<Comp> = (0..self.dwords(r))
+                    .map(|k| self.pick(&test, [self.comp(x, k), self.comp(y, k)]))
+                    .collect();
+                self.set(r, &all);
+                Ok(true)
+            }
+            op if compared(op, 32).is_some() => {
+                let Some(c) = self.comparison(i) else {
+                    return self.refuse(i, "of 64 bits or vectors is not compiled yet");
+                };
+                let v = self.def(mir::Op::Compare(c.condition), Ty::D, &c.sources);
+                self.set(r, &[Comp::Val(v)]);
+                Ok(true)
+            }
+            Op::B2I | Op::B2F => {
+                let c = self.comp(s.arg(i, 0), 0);
+                let mut source = self.register(c, Ty::D);
+                // All ones are -1.
+                source.operand.negate = true;
+                let ty = match (s.insts[i].op, self.ty(r).bits()) {
+                    (Op::B2I, _) => Ty::D,
+                    (_, 16) => Ty::HF,
+                    (_, 32) => Ty::F,
+                    _ => return self.refuse(i, "to 64 bits is not compiled yet"),
+                };
+                let v = self.def(Inst::alu(Opcode::Mov, ty, &[]).op, ty, &[source]);
+                let mut all = vec![Comp::Val(v)];
+                all.resize(self.dwords(r), Comp::Const(0));
+                self.set(r, &all);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Instruction selection: IR to machine IR for a number of channels.
+//!
+//! [`Select`] walks the regions once and appends instructions to blocks. An IR value becomes components ([`Comp`]): values,
+//! constants or places in the register file, one for each double word. Instructions look at the definitions of their
+//! operands and fold negations, absolute values and comparisons into themselves; what nothing uses afterwards is removed
+//! by [`tepui_regalloc::dce`].
+//!
+//! `alu` selects arithmetic, `convert` conversions, `cond` comparisons and conditions, `memory` accesses of buffers and
+//! workgroup memory, `group` built-ins and barriers; `flow` builds blocks from regions.
+
+mod alu;
+mod cond;
+mod convert;
+mod flow;
+mod group;
+mod memory;
+
+use crate::bind::BindMap;
+use crate::error::{Error, Result};
+use crate::mir::{self, Function, Inst, MOp, Operand, Place, planes};
+use flow::Frame;
+use tepui_intel_isa::Type as Ty;
+use tepui_ir::cranelift_entity::SecondaryMap;
+use tepui_ir::{self as ir, Attrs, Loc, Op, Shader, Type, Value};
+use tepui_regalloc::{Block, Ins, RegClass, Val};
+
+/// A component: a double word of each channel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Comp {
+    /// A plane.
+    Val(Val),
+    /// A constant.
+    Const(u32),
+    /// A double word of the register file, the same for all channels.
+    Fixed(u16),
+    /// Any bits.
+    Undef,
+}
+
+/// A source with the value that it reads, if it reads one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Source {
+    operand: Operand,
+    val: Option<Val>,
+}
+
+struct Select<'a> {
+    s: &'a Shader,
+    f: Function,
+    /// Channels.
+    width: u8,
+    map: &'a mut BindMap,
+    /// Index of the first component of each value in `comps`, plus one; 0 for values that have none.
+    at: SecondaryMap<Value, u32>,
+    comps: Vec<Comp>,
+    cur: Block,
+    depth: u16,
+    loc: Loc,
+    /// Enclosing loops.
+    frames: Vec<Frame>,
+}
+
+/// Double words of each channel that a component of a type has.
+fn words(ty: Type) -> usize {
+    if ty.bits() == 64 { 2 } else { 1 }
+}
+
+/// Selects a shader for a number of channels; surfaces that it uses are added to the map.
+///
+/// # Errors
+/// When the shader needs what is not compiled.
+pub fn select(s: &Shader, width: u8, map: &mut BindMap) -> Result<Function> {
+    let mut f = Function::default();
+    let cur = f.blocks.push(Default::default());
+    let mut select = Select {
+        s,
+        f,
+        width,
+        map,
+        at: SecondaryMap::with_capacity(s.values.len()),
+        comps: Vec::with_capacity(s.values.len()),
+        cur,
+        depth: 0,
+        loc: Loc::default(),
+        frames: Vec::new(),
+    };
+    select.region(s.root)?;
+    Ok(select.f)
+}
+
+impl Select<'_> {
+    fn ty(&self, v: Value) -> Type {
+        self.s.ty(v)
+    }
+
+    /// The error for an instruction.
+    fn refuse<T>(&self, i: ir::Inst, why: impl Into<String>) -> Result<T> {
+        let d = &self.s.insts[i];
+        Err(Error::Op { op: d.op, loc: self.s.locs[d.loc], why: why.into() })
+    }
+
+    /// The class of a plane.
+    fn plane(&self) -> RegClass {
+        planes(self.width, 1)
+    }
+
+    fn set(&mut self, v: Value, comps: &[Comp]) {
+        debug_assert_eq!(comps.len(), usize::from(self.ty(v).comps()) * words(self.ty(v)));
+        self.at[v] = self.comps.len() as u32 + 1;
+        self.comps.extend_from_slice(comps);
+    }
+
+    /// Double word `k` of a value.
+    fn comp(&self, v: Value, k: usize) -> Comp {
+        match self.at[v] {
+            0 => Comp::Undef,
+            at => self.comps[at as usize - 1 + k],
+        }
+    }
+
+    /// All double words of values.
+    fn all_comps(&self, vals: &[Value]) -> Vec<Comp> {
+        vals.iter()
+            .flat_map(|&v| (0..self.dwords(v)).map(move |k| (v, k)))
+            .map(|(v, k)| self.comp(v, k))
+            .collect()
+    }
+
+    /// Number of double words of a value.
+    fn dwords(&self, v: Value) -> usize {
+        let ty = self.ty(v);
+        usize::from(ty.comps()) * words(ty)
+    }
+
+    fn emit(&mut self, op: MOp, dsts: &[Val], srcs: &[Val]) -> Ins {
+        let i = self.f.make(op, dsts, srcs, self.loc);
+        self.f.blocks[self.cur].insts.push(i);
+        i
+    }
+
+    /// Appends an instruction without its operands' values.
+    fn push(&mut self, mut inst: Inst, dst: Option<Val>, sources: &[Source]) {
+        let mut vals = [Val::from_u32(0); 4];
+        let mut n = 0;
+        for (to, source) in inst.src.iter_mut().zip(sources) {
+            *to = source.operand;
+            if let Some(v) = source.val {
+                vals[n] = v;
+                n += 1;
+            }
+        }
+        if dst.is_none() {
+            inst.dst = Operand::NONE;
+        }
+        self.emit(MOp::Isa(inst), dst.as_slice(), &vals[..n]);
+    }
+
+    /// Appends an instruction with a plane as its result.
+    fn def(&mut self, op: mir::Op, ty: Ty, sources: &[Source]) -> Val {
+        let class = self.plane();
+        let d = self.f.val(class);
+        let inst = Inst { op, dst: Operand::value(ty), src: [Operand::NONE; 4] };
+        self.push(inst, Some(d), sources);
+        d
+    }
+
+    /// A component as a source of a type; constants are immediates.
+    fn source(&mut self, c: Comp, ty: Ty) -> Source {
+        let operand = |place| Operand::new(place, ty);
+        match c {
+            Comp::Val(v) => Source { operand: Operand::value(ty), val: Some(v) },
+            Comp::Const(bits) => {
+                let bits = u64::from(bits);
+                Source { operand: operand(Place::Immediate(bits)), val: None }
+            }
+            Comp::Fixed(dword) => Source { operand: operand(Place::Fixed(dword)), val: None },
+            Comp::Undef => {
+                let v = self.undef();
+                Source { operand: Operand::value(ty), val: Some(v) }
+            }
+        }
+    }
+
+    /// A component as a source in a register.
+    fn register(&mut self, c: Comp, ty: Ty) -> Source {
+        match c {
+            Comp::Const(_) => {
+                let v = self.value(c);
+                Source { operand: Operand::value(ty), val: Some(v) }
+            }
+            _ => self.source(c, ty),
+        }
+    }
+
+    fn undef(&mut self) -> Val {
+        let class = self.plane();
+        let d = self.f.val(class);
+        self.emit(MOp::Undef, &[d], &[]);
+        d
+    }
+
+    /// A component as a plane.
+    fn value(&mut self, c: Comp) -> Val {
+        match c {
+            Comp::Val(v) => v,
+            Comp::Undef => self.undef(),
+            Comp::Const(_) | Comp::Fixed(_) => {
+                let source = self.source(c, Ty::UD);
+                self.def(Inst::mov(source.operand).op, Ty::UD, &[source])
+            }
+        }
+    }
+
+    /// Planes in a row, from components.
+    fn collect(&mut self, comps: &[Comp]) -> Val {
+        let vals: Vec<Val> = comps.iter().map(|&c| self.value(c)).collect();
+        if let [one] = vals[..] {
+            return one;
+        }
+        let d = self.f.val(planes(self.width, vals.len() as u8));
+        self.emit(MOp::Collect, &[d], &vals);
+        d
+    }
+
+    /// The planes of a value of several.
+    fn split(&mut self, v: Val, count: usize) -> Vec<Val> {
+        if count == 1 {
+            return vec![v];
+        }
+        let class = self.plane();
+        let parts: Vec<Val> = (0..count).map(|_| self.f.val(class)).collect();
+        self.emit(MOp::Split, &parts, &[v]);
+        parts
+    }
+
+    fn inst(&mut self, i: ir::Inst) -> Result<()> {
+        let s = self.s;
+        match s.insts[i].op {
+            Op::Const => {
+                let r = s.result(i);
+                let (c, ty) = (s.as_const(r).unwrap_or(0), self.ty(r));
+                match ty.bits() {
+                    1 => self.set(r, &[Comp::Const(if c & 1 != 0 { u32::MAX } else { 0 })]),
+                    64 => self.set(r, &[Comp::Const(c as u32), Comp::Const((c >> 32) as u32)]),
+                    _ => self.set(r, &[Comp::Const(c as u32)]),
+                }
+                Ok(())
+            }
+            Op::Undef => {
+                let r = s.result(i);
+                let all = vec![Comp::Undef; self.dwords(r)];
+                self.set(r, &all);
+                Ok(())
+            }
+            Op::Copy | Op::Vec => {
+                let all = self.all_comps(s.args(i));
+                self.set(s.result(i), &all);
+                Ok(())
+            }
+            Op::Extract => {
+                let k = match s.insts[i].attrs {
+                    Attrs::Index(k) => k as usize,
+                    _ => 0,
+                };
+                let (a, n) = (s.arg(i, 0), words(self.ty(s.result(i))));
+                let all: Vec<Comp> = (0..n).map(|w| self.comp(a, k * n + w)).collect();
+                self.set(s.result(i), &all);
+                Ok(())
+            }
+            // Handles are found where they are used.
+            Op::Descriptor => Ok(()),
+            _ if self.memory(i)? || self.group(i)? || self.convert(i)? || self.condition(i)? => {
+                Ok(())
+            }
+            _ => self.alu(i),
+        }
+    }
+}
+
+/// Gives the second payload of a message planes of its own where it has one of the first payload: the two must not have
+/// common registers, and a value and a vector that it is part of may.
+pub fn separate_payloads(f: &mut Function) {
+    let mut collected: SecondaryMap<Val, tepui_regalloc::Ins> =
+        SecondaryMap::with_default(tepui_regalloc::Ins::from_u32(u32::MAX));
+    for b in f.blocks.keys().collect::<Vec<_>>() {
+        let mut out = Vec::with_capacity(f.blocks[b].insts.len());
+        for i in f.blocks[b].insts.clone() {
+            match f.insts[i].op {
+                MOp::Collect => collected[f.dsts(i)[0]] = i,
+                MOp::Isa(Inst { op: mir::Op::Send(_), .. }) if f.srcs(i).len() == 2 => {
+                    let [first, second] = [f.srcs(i)[0], f.srcs(i)[1]];
+                    let vector = collected[second];
+                    let whole = vector != tepui_regalloc::Ins::from_u32(u32::MAX);
+                    let common = first == second || whole && f.srcs(vector).contains(&first);
+                    if common {
+                        let class = f.vals[first];
+                        let copy = f.val(class);
+                        let loc = f.insts[i].loc;
+                        let inst = Inst::mov(Operand::value(Ty::UD));
+                        out.push(f.make(MOp::Isa(inst), &[copy], &[first], loc));
+                        f.srcs_mut(i)[0] = copy;
+                    }
+                }
+                _ => {}
+            }
+            out.push(i);
+        }
+        f.blocks[b].insts = out;
+    }
+}

@@ -1,0 +1,45 @@
+//! The parameters of the shared lowering passes ([`tepui_passes::target`]) for execution units.
+
+use tepui_passes::lower_alu::Alu;
+use tepui_passes::lower_int64;
+use tepui_passes::lower_subgroups::Subgroups;
+use tepui_passes::lower_tex::Tex;
+use tepui_passes::target::Target;
+
+/// Arithmetic that the machine lacks, or that selection does not use yet.
+const LACKS: Alu = Alu::FDIV
+    .union(Alu::FREM)
+    .union(Alu::FSIGN)
+    .union(Alu::FLDEXP)
+    .union(Alu::FFREXP)
+    .union(Alu::FQUANTIZE)
+    .union(Alu::F2F_RTZ)
+    .union(Alu::DIV_CONST)
+    .union(Alu::ISIGN)
+    .union(Alu::CARRY)
+    .union(Alu::SATURATE)
+    .union(Alu::BIT_INSERT)
+    .union(Alu::BIT_EXTRACT)
+    .union(Alu::PACK)
+    .union(Alu::NARROW)
+    .union(Alu::HALF_SPECIAL)
+    .union(Alu::TO_INT8)
+    .union(Alu::DYNAMIC)
+    .union(Alu::INTERLEAVE);
+
+/// The machine. The number of channels differs between the programs of one shader, so passes do not know the size of a
+/// subgroup.
+#[must_use]
+pub fn target() -> Target {
+    Target {
+        lanes: None,
+        alu: LACKS,
+        int64: lower_int64::Options::default(),
+        min_int_bits: 32,
+        addresses: None,
+        subgroups: Subgroups::all(),
+        tex: Tex::all(),
+        buffers: false,
+        float64: false,
+    }
+}
