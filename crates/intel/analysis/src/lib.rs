@@ -1,13 +1,15 @@
-//! Static analyses of machine code of Intel's execution units (EUs): cycles.
+//! Static analyses of machine code of Intel's execution units (EUs): cycles, and on Gen12 the software scoreboard.
 //!
 //! # How data flows
 //!
 //! [`Code`] is a decoded program with its control flow. [`Access`] says which registers an instruction reads and writes.
-//! An analysis is built on them:
+//! Two analyses are built on them:
 //!
 //! * [`cycles::estimate`] walks a program once and adds up what its instructions cost and wait for, as Mesa's compiler
 //!   does for its statistics. The costs are in [`timing`], of single instructions and of [sequences](sequence)
 //!   that Mesa makes from one; [`instruction_latency`] is for schedulers. [`report`] prints an estimate.
+//! * [`scoreboard::check`] follows all paths of a program and finds accesses of registers that its scoreboard annotations do
+//!   not order; [`scoreboard::Tracker`] does so along the path of a thread.
 //!
 //! ```
 //! use tepui_intel_analysis::{Code, cycles};
@@ -27,6 +29,7 @@ pub mod bank;
 pub mod code;
 pub mod cycles;
 pub mod report;
+pub mod scoreboard;
 pub mod sequence;
 pub mod timing;
 

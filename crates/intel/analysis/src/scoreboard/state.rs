@@ -1,0 +1,314 @@
+//! The instructions that may not have completed at a place of a program.
+
+use tepui_intel_isa::{Inst, Opcode, Swsb, SyncFunction, Token};
+
+use super::{Finding, Hazard, Missing, Rules, ScoreboardRegister};
+use crate::access::{Access, IN_ORDER_DEPTH, is_out_of_order};
+
+/// Limit on the pending instructions at a place.
+pub const MAX_PENDING: usize = 512;
+
+/// How an instruction counts in the distances of later ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Always.
+    InOrder,
+    /// If jumps count.
+    Jump,
+    /// If barriers count.
+    Barrier,
+    /// Never: it completes out of order, or only waits.
+    Other,
+}
+
+/// What the scoreboard needs to know of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Footprint {
+    /// General registers that are read.
+    reads: u128,
+    /// General registers that are written.
+    writes: u128,
+    /// General registers that are read and written through a0, where that is known.
+    indirect: [u128; 2],
+    /// Bit 0: reads a0; bits 1 to 16: accumulators that are operands.
+    special_reads: u32,
+    /// The same of writes, with implicit ones.
+    special_writes: u32,
+    swsb: Swsb,
+    out_of_order: bool,
+    no_mask: bool,
+    message: bool,
+    kind: Kind,
+    /// Tokens whose payloads it waits for, and whose results, besides the annotation's.
+    waits: [u16; 2],
+}
+
+impl Footprint {
+    /// The footprint of an instruction with these accesses.
+    pub fn new(inst: &Inst, access: &Access) -> Footprint {
+        // `sync.allrd` and `sync.allwr` name tokens by a mask; null is all.
+        let mask = inst.src[0].immediate_bits().map_or(u16::MAX, |bits| bits as u16);
+        let is =
+            |function: SyncFunction| inst.opcode == Opcode::Sync && inst.function == function as u8;
+        let of = |function| if is(function) { mask } else { 0 };
+        let kind = match inst.opcode {
+            Opcode::Sync if inst.function == SyncFunction::Bar as u8 => Kind::Barrier,
+            Opcode::Sync => Kind::Other,
+            _ if is_out_of_order(inst) => Kind::Other,
+            opcode if opcode.has_branch_control() => Kind::Jump,
+            _ => Kind::InOrder,
+        };
+        let special =
+            |address: bool, accumulators: u16| u32::from(address) | u32::from(accumulators) << 1;
+        Footprint {
+            reads: access.read_mask(),
+            writes: access.writes.mask(),
+            indirect: [0; 2],
+            special_reads: special(access.reads_address, access.accumulator_reads.operand),
+            special_writes: special(access.writes_address, access.accumulator_writes.all()),
+            swsb: inst.swsb,
+            out_of_order: is_out_of_order(inst),
+            no_mask: inst.no_mask,
+            message: inst.opcode.is_send(),
+            kind,
+            waits: [of(SyncFunction::AllRd), of(SyncFunction::AllWr)],
+        }
+    }
+
+    /// Sets the general registers that are read and written through a0.
+    pub fn set_indirect(&mut self, indirect: [u128; 2]) {
+        self.indirect = indirect;
+    }
+
+    fn reads(&self) -> u128 {
+        self.reads | self.indirect[0]
+    }
+
+    fn writes(&self) -> u128 {
+        self.writes | self.indirect[1]
+    }
+
+    fn counts(&self, rules: Rules) -> bool {
+        match self.kind {
+            Kind::InOrder => true,
+            Kind::Jump => rules.jumps_count,
+            Kind::Barrier => rules.barriers_count,
+            Kind::Other => false,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.reads() == 0 && self.writes() == 0 && self.special_writes == 0
+    }
+}
+
+/// An instruction that may not have completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pending {
+    /// Its index.
+    producer: u32,
+    /// In-order instructions: the least number of in-order instructions since, itself included.
+    distance: u8,
+    /// Out-of-order instructions: the token, if one was set.
+    token: Option<u8>,
+    /// Whether its sources may not have been read.
+    src: bool,
+    /// Whether its results may not have been written.
+    dst: bool,
+    /// The block in which an instruction with a mask waited for it, where that counts for instructions with a mask only.
+    waited_in: Option<u32>,
+}
+
+/// A pair of accesses that is not ordered.
+#[derive(Clone, Copy, Debug)]
+pub struct Conflict {
+    pending: Pending,
+    out_of_order: bool,
+    hazard: Hazard,
+    register: ScoreboardRegister,
+}
+
+impl Conflict {
+    /// The finding of the instruction that has it.
+    pub fn finding(&self, consumer: usize) -> Finding {
+        let missing = match (self.pending.waited_in, self.out_of_order, self.pending.token) {
+            (Some(_), ..) => Missing::WithoutMask,
+            (None, false, _) => Missing::Distance(self.pending.distance.min(7)),
+            (None, true, None) => Missing::Token,
+            (None, true, Some(id)) if self.hazard == Hazard::WriteAfterRead => {
+                Missing::TokenRead(id)
+            }
+            (None, true, Some(id)) => Missing::TokenWritten(id),
+        };
+        let (hazard, register) = (self.hazard, self.register);
+        let producer = self.pending.producer as usize;
+        Finding { consumer, producer, hazard, register, missing }
+    }
+}
+
+/// Pending instructions, by index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    pending: Vec<Pending>,
+}
+
+impl State {
+    /// Number of pending instructions.
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Enters a block: a wait in it the last time round a loop was with other channels.
+    pub fn enter(&mut self, block: u32) {
+        for pending in &mut self.pending {
+            if pending.waited_in == Some(block) {
+                pending.waited_in = Some(u32::MAX);
+            }
+        }
+    }
+
+    /// Drops what an instruction waits for before it is issued.
+    pub fn wait(&mut self, n: usize, footprints: &[Footprint], block: u32, rules: Rules) {
+        let own = &footprints[n];
+        let distance = own.swsb.distance;
+        let (mut read, mut written) = (own.waits[0], own.waits[1]);
+        match own.swsb.token {
+            Some((id, Token::Src)) => read |= 1 << (id & 15),
+            // A token in use is waited for before it is set again.
+            Some((id, Token::Dst | Token::Set)) => written |= 1 << (id & 15),
+            None => {}
+        }
+        if distance == 0 && read == 0 && written == 0 {
+            return;
+        }
+        self.pending.retain_mut(|pending| {
+            let producer = &footprints[pending.producer as usize];
+            let has = |mask: u16| pending.token.is_some_and(|id| mask >> id & 1 != 0);
+            let (src, dst) = match producer.out_of_order {
+                false if distance != 0 && pending.distance >= distance => (false, false),
+                true if has(written) => (false, false),
+                true if has(read) => (false, pending.dst),
+                _ => return true,
+            };
+            if rules.masked_waits && producer.no_mask && !own.no_mask {
+                if !dst {
+                    pending.waited_in = Some(block);
+                }
+                return true;
+            }
+            (pending.src, pending.dst) = (src, dst);
+            src || dst
+        });
+    }
+
+    /// Reports what an instruction accesses that pending ones access, too.
+    pub fn conflicts(
+        &self,
+        n: usize,
+        footprints: &[Footprint],
+        block: u32,
+        rules: Rules,
+        found: &mut impl FnMut(Conflict),
+    ) {
+        let own = &footprints[n];
+        let waits = own.message && rules.descriptors_wait;
+        let special_reads = if waits { 0 } else { own.special_reads };
+        for pending in &self.pending {
+            let producer = &footprints[pending.producer as usize];
+            // In the same block the waiting instruction executed if this one does.
+            if pending.waited_in == Some(block) && !own.no_mask {
+                continue;
+            }
+            let ordered = !own.out_of_order && !producer.out_of_order;
+            let mut report = |hazard, general: u128, special: u32| {
+                let register = match (general, special) {
+                    (0, 0) => return,
+                    (0, special) if special & 1 != 0 => ScoreboardRegister::Address,
+                    (0, special) => {
+                        ScoreboardRegister::Accumulator(special.trailing_zeros() as u8 - 1)
+                    }
+                    (general, _) => ScoreboardRegister::General(general.trailing_zeros() as u8),
+                };
+                let out_of_order = producer.out_of_order;
+                found(Conflict { pending: *pending, out_of_order, hazard, register });
+            };
+            if pending.dst {
+                report(
+                    Hazard::ReadAfterWrite,
+                    own.reads() & producer.writes(),
+                    special_reads & producer.special_writes,
+                );
+                if !ordered || rules.in_order_writes {
+                    report(Hazard::WriteAfterWrite, own.writes() & producer.writes(), 0);
+                }
+            }
+            if pending.src && !ordered {
+                report(Hazard::WriteAfterRead, own.writes() & producer.reads(), 0);
+            }
+        }
+    }
+
+    /// Adds an instruction to the pending ones.
+    pub fn issue(&mut self, n: usize, footprints: &[Footprint], rules: Rules) {
+        let own = &footprints[n];
+        let producer = n as u32;
+        if own.counts(rules) {
+            self.pending.retain_mut(|pending| {
+                if footprints[pending.producer as usize].out_of_order {
+                    return true;
+                }
+                pending.distance += 1;
+                usize::from(pending.distance) <= IN_ORDER_DEPTH
+            });
+        }
+        if own.is_idle() {
+            return;
+        }
+        let token = match own.swsb.token {
+            Some((id, Token::Set)) if own.out_of_order => Some(id & 15),
+            _ => None,
+        };
+        let fresh = Pending {
+            producer,
+            distance: 1,
+            token,
+            src: own.reads() != 0,
+            dst: own.writes() != 0 || own.special_writes != 0,
+            waited_in: None,
+        };
+        // One that is pending from the last time round a loop is older.
+        match self.pending.binary_search_by_key(&producer, |pending| pending.producer) {
+            Ok(at) => self.pending[at] = fresh,
+            Err(at) => self.pending.insert(at, fresh),
+        }
+    }
+
+    /// Adds what may be pending on another path; whether that changed anything.
+    pub fn merge(&mut self, other: &State) -> bool {
+        let mut changed = false;
+        for theirs in &other.pending {
+            let at = self.pending.binary_search_by_key(&theirs.producer, |ours| ours.producer);
+            match at {
+                Err(at) => {
+                    self.pending.insert(at, *theirs);
+                    changed = true;
+                }
+                Ok(at) => {
+                    let ours = &mut self.pending[at];
+                    let joined = Pending {
+                        producer: ours.producer,
+                        distance: ours.distance.min(theirs.distance),
+                        token: ours.token,
+                        src: ours.src || theirs.src,
+                        dst: ours.dst || theirs.dst,
+                        // Of two blocks one is as good as the other: neither is the one that begins here.
+                        waited_in: ours.waited_in.and(theirs.waited_in).and(ours.waited_in),
+                    };
+                    changed |= joined != *ours;
+                    *ours = joined;
+                }
+            }
+        }
+        changed
+    }
+}
