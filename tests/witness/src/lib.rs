@@ -28,6 +28,7 @@ pub mod driver_speed;
 #[cfg(feature = "compiler")]
 pub mod emit;
 pub mod endurance;
+pub mod expected;
 pub mod gpu;
 pub mod jobs;
 pub mod number;

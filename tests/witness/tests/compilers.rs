@@ -10,7 +10,7 @@ use tepui_witness::cases;
 use tepui_witness::compile::{compile, mesa_tool};
 use tepui_witness::pipelines::{ShaderFigures, Table};
 
-/// What both compilers make of the shaders of a stage in some paths.
+/// Figures of both compilers for the shaders of a stage in some paths.
 fn rows(stage: &str, paths: &[PathBuf]) -> Vec<ShaderFigures> {
     let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
     let tepui = witness.with_file_name("tepui");

@@ -1,4 +1,4 @@
-//! What `tepui trace` decodes agrees with Mesa's own decoder on the same submissions, field by
+//! Comparison of what `tepui trace` decodes with Mesa's own decoder on the same submissions, field by
 //! field for what both name.
 //!
 //! Mesa's driver prints what it submits (`ASAHI_MESA_DEBUG=trace`) while `tepui trace` watches from
@@ -211,7 +211,7 @@ fn equal(mesa: &str, ours: &Json) -> bool {
     }
 }
 
-/// What became of one of Mesa's fields.
+/// Result of comparing one of Mesa's fields.
 #[derive(PartialEq)]
 enum Verdict {
     Same,

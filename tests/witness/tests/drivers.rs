@@ -2,8 +2,9 @@
 //! compares the buffers.
 //!
 //! Each case is three tests: `m1::CASE` (Honeykrisp), `tepui::CASE` (Tepui's own driver) and
-//! `skl::CASE` (Mesa's ANV on the virtual Skylake). One in four is `tgl::CASE`, too (ANV on the virtual Tiger Lake). If the variable `TEPUI_WITNESS_MALI` is set, cases that
-//! compute are a test `mali::CASE` more (Mesa's PanVK on the virtual Mali-G610, all of it arm64 programs); some only if it is `all`. Cases that draw run on Tepui's driver three times
+//! `skl::CASE` (Mesa's ANV on the virtual Skylake). One in four is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if the
+//! variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on
+//! the virtual Mali-G610, all of it arm64 programs): one in eight if it is `slice`, the long ones only if it is `all`. Cases that draw run on Tepui's driver three times
 //! more: with pipelines linked from libraries, with dynamic state, and with shader objects. Some
 //! groups run once more without compressed images, some with draws in small pieces, and some on a render node, through ioctls. A driver on the virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
@@ -29,195 +30,21 @@ use tepui_agx_isa::{Inst, ROWS};
 use tepui_witness::case::Record;
 use tepui_witness::cases;
 use tepui_witness::compare::{self, Finding};
+use tepui_witness::expected::Expected;
 use tepui_witness::jobs::{Driver, ProcessEnd};
 
-/// How long the cases of a group may take together on one driver.
+/// Time limit of all cases of a group on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// What Tepui's driver does not have yet: the beginning of a case's name, and what its error says.
-/// A case that passes in spite of this, or fails in another way, fails its test.
-const NOT_YET: &[(&str, &str)] = &[];
+/// Of each group every fourth case runs on the virtual Tiger Lake, unless [`TIGER_LAKE`] is `all`: all run on the virtual Skylake,
+/// many of whose units are the same.
+const STEP_ON_TIGER_LAKE: usize = 4;
 
-/// As [`NOT_YET`], of Honeykrisp on the virtual M1.
-const NOT_YET_ON_M1: &[(&str, &str)] = &[
-    // The driver does not offer other stages with several views.
-    ("stages/views_geometry", "lacks multiviewGeometryShader"),
-    ("stages/views_tessellation", "the driver lacks multiview"),
-    // The driver leaves the row with the last texel out if the first one's address is no multiple of 16.
-    ("texel_buffer/unaligned", "elements wrong"),
-    // The driver writes to attachments that have no format in the pipeline, as lavapipe does.
-    ("passes/absent_colors", "elements wrong"),
-    // The driver binds a page where there is no memory, and atomics read from it what was written to it.
-    // source: Mesa 26.1, hk_queue.c, `hk_flush_bind`
-    ("sparse/atomics", "elements wrong"),
-    // Not understood yet: tessellated draws of several instances, which Tepui's driver draws as lavapipe does.
-    ("stages/tessellation_feedback", "elements wrong"),
-    ("stages/tessellation_instances", "elements wrong"),
-];
+/// Of each group every eighth case runs on the virtual Mali if [`MALI`] is `slice`.
+const SLICE_ON_MALI: usize = 8;
 
-/// As [`NOT_YET`], of ANV on the virtual Skylake.
-const NOT_YET_ON_SKYLAKE: &[(&str, &str)] = &[
-    // The case asks for leastRepresentableValueForceUnormRepresentation, which the driver does not offer. source: Mesa 25.0.7,
-    // anv_physical_device.c
-    ("draws/depth_bias_units", "elements wrong"),
-    // The driver writes to attachments that have no format in the pipeline, as lavapipe does.
-    ("passes/absent_colors", "elements wrong"),
-    // The driver does not smooth the edges of polygons.
-    ("geometry/polygon_line_smooth", "elements wrong"),
-    // `dFdy` is that of a quad's left column in this driver, that of each column in lavapipe.
-    ("fragment/derivatives", "elements wrong"),
-    // The driver's code leaves the sample out of stores on Gen9, whose hardware has none.
-    ("image/samples_", "elements wrong"),
-    // The driver takes what a pipeline cache holds without looking at it.
-    ("compiled/cache_damaged", "elements wrong"),
-    // The driver has no loads without a format on Gen9.
-    ("image/format_B8G8R8A8_UNORM", "without a format"),
-    ("image/format_A8B8G8R8_UNORM_PACK32", "without a format"),
-    ("image/format_A8B8G8R8_SINT_PACK32", "without a format"),
-    ("image/linear_B8G8R8A8_UNORM", "without a format"),
-    ("image/linear_A8B8G8R8_UNORM_PACK32", "without a format"),
-    ("image/linear_A8B8G8R8_SINT_PACK32", "without a format"),
-    ("blend_advanced/", "lacks VK_EXT_blend_operation_advanced"),
-    // The driver does not refuse an address that is taken.
-    ("memory/capture_replay", "elements wrong"),
-    // The driver offers no sparse resources on Gen9.
-    ("sparse/", "lacks sparse resources"),
-    // The layout is AGX'.
-    ("compression/solid_", LACKS),
-    // The driver lacks the formats.
-    ("copy/format_A4B4G4R4_UNORM_PACK16", LACKS),
-    ("copy/format_B8G8R8A8_SNORM", LACKS),
-    ("copy/format_B8G8R8A8_UINT", LACKS),
-    ("copy/format_B8G8R8A8_SINT", LACKS),
-    ("copy/format_A2R10G10B10_UINT_PACK32", LACKS),
-    ("copy/format_R12X4_UNORM_PACK16", LACKS),
-    ("fetch/A4B4G4R4_UNORM_PACK16", LACKS),
-    ("fetch/B8G8R8A8_SNORM", LACKS),
-    ("fetch/B8G8R8A8_UINT", LACKS),
-    ("fetch/B8G8R8A8_SINT", LACKS),
-    ("fetch/A2R10G10B10_UINT_PACK32", LACKS),
-    ("fetch/R12X4_UNORM_PACK16", LACKS),
-    ("fetch_copied/A4B4G4R4_UNORM_PACK16", LACKS),
-    ("fetch_copied/B8G8R8A8_SNORM", LACKS),
-    ("fetch_copied/B8G8R8A8_UINT", LACKS),
-    ("fetch_copied/B8G8R8A8_SINT", LACKS),
-    ("fetch_copied/A2R10G10B10_UINT_PACK32", LACKS),
-    ("fetch_copied/R12X4_UNORM_PACK16", LACKS),
-    ("codecs/A2R10G10B10_SINT_PACK32", LACKS),
-    ("codecs/A2B10G10R10_SINT_PACK32", LACKS),
-    ("codecs/R8G8_SRGB", LACKS),
-    ("codecs/R12X4G12X4_UNORM_2PACK16", LACKS),
-    ("codecs/ASTC_", LACKS),
-    ("ycbcr/format_420_3_12", LACKS),
-];
-
-/// As [`NOT_YET`], of ANV on the virtual Tiger Lake.
-const NOT_YET_ON_TIGER_LAKE: &[(&str, &str)] = &[
-    // `dFdy` is that of a quad's left column in this driver, that of each column in lavapipe.
-    ("fragment/derivatives", "elements wrong"),
-    // The driver does not smooth the edges of polygons.
-    ("geometry/polygon_line_smooth", "elements wrong"),
-    // The driver's code leaves the sample out of stores, as on Gen9.
-    ("image/samples_", "elements wrong"),
-    // The driver takes what a pipeline cache holds without looking at it: damaged code is executed.
-    ("compiled/cache_damaged", "ERROR_DEVICE_LOST"),
-    // The driver has no loads without a format.
-    ("image/format_B8G8R8A8_UNORM", "without a format"),
-    ("image/format_A8B8G8R8_UNORM_PACK32", "without a format"),
-    ("image/format_A8B8G8R8_SINT_PACK32", "without a format"),
-    ("image/linear_B8G8R8A8_UNORM", "without a format"),
-    ("image/linear_A8B8G8R8_UNORM_PACK32", "without a format"),
-    ("image/linear_A8B8G8R8_SINT_PACK32", "without a format"),
-    ("blend_advanced/", "lacks VK_EXT_blend_operation_advanced"),
-    // The driver writes the hardware's table of tiled resources by a long MI_STORE_DATA_IMM, and the model has no such table.
-    ("sparse/", "ERROR_DEVICE_LOST"),
-    // The layout is AGX'.
-    ("compression/solid_", LACKS),
-    // The driver lacks the formats.
-    ("codecs/A2R10G10B10_SINT_PACK32", LACKS),
-    ("codecs/A2B10G10R10_SINT_PACK32", LACKS),
-    ("codecs/R8G8_SRGB", LACKS),
-    ("codecs/R12X4G12X4_UNORM_2PACK16", LACKS),
-    ("codecs/ASTC_", LACKS),
-    ("copy/format_A4B4G4R4_UNORM_PACK16", LACKS),
-    ("copy/format_B8G8R8A8_SNORM", LACKS),
-    ("copy/format_B8G8R8A8_UINT", LACKS),
-    ("copy/format_B8G8R8A8_SINT", LACKS),
-    ("copy/format_A2R10G10B10_UINT_PACK32", LACKS),
-    ("copy/format_R12X4_UNORM_PACK16", LACKS),
-    ("fetch/A4B4G4R4_UNORM_PACK16", LACKS),
-    ("fetch/B8G8R8A8_SNORM", LACKS),
-    ("fetch/B8G8R8A8_UINT", LACKS),
-    ("fetch/B8G8R8A8_SINT", LACKS),
-    ("fetch/A2R10G10B10_UINT_PACK32", LACKS),
-    ("fetch/R12X4_UNORM_PACK16", LACKS),
-    ("fetch_copied/A4B4G4R4_UNORM_PACK16", LACKS),
-    ("fetch_copied/B8G8R8A8_SNORM", LACKS),
-    ("fetch_copied/B8G8R8A8_UINT", LACKS),
-    ("fetch_copied/B8G8R8A8_SINT", LACKS),
-    ("fetch_copied/A2R10G10B10_UINT_PACK32", LACKS),
-    ("fetch_copied/R12X4_UNORM_PACK16", LACKS),
-    ("ycbcr/format_420_3_12", LACKS),
-];
-
-/// As [`NOT_YET`], of PanVK on the virtual Mali-G610.
-const NOT_YET_ON_MALI: &[(&str, &str)] = &[
-    // The driver's scheduler moves loads of workgroup memory over barriers: with BIFROST_MESA_DEBUG=nopsched they pass.
-    ("algorithms/matmul_i32", "elements wrong"),
-    ("algorithms/scan", "elements wrong"),
-    ("algorithms/quicksort", "ERROR_DEVICE_LOST"),
-    // The driver does not offer lines and points of polygons, clip and cull distances, layers that vertex shaders choose.
-    ("geometry/polygon_line", "elements wrong"),
-    ("geometry/polygon_point", "elements wrong"),
-    ("geometry/clip_distances_1_points", "elements wrong"),
-    ("geometry/clip_distances_2_points", "elements wrong"),
-    ("geometry/clip_distances_2_triangles", "elements wrong"),
-    ("geometry/clip_distances_5_points", "elements wrong"),
-    ("geometry/clip_distances_5_triangles", "elements wrong"),
-    ("geometry/clip_distances_8", "elements wrong"),
-    ("geometry/cull_distances_1", "elements wrong"),
-    ("geometry/cull_distances_3", "elements wrong"),
-    ("geometry/clip_and_cull", "elements wrong"),
-    ("passes/layers_", "vkCreateGraphicsPipelines"),
-    // The driver does not promise that places without memory read zeros (residencyNonResidentStrict): the kernel has a
-    // dummy object there, which keeps what is written.
-    ("sparse/", "elements wrong"),
-    // The driver's places of two samples are the first of four.
-    ("samples/resolve_2", "elements wrong"),
-    ("samples/depth_2", "elements wrong"),
-    ("samples/depth_discard_2", "elements wrong"),
-    ("samples/shading_2", "elements wrong"),
-    ("samples/per_sample_2", "elements wrong"),
-    ("samples/blend_2", "elements wrong"),
-    ("samples/blend_shading_2", "elements wrong"),
-    ("samples/own_places", "lacks VK_EXT_sample_locations"),
-    ("blend_advanced/", "lacks VK_EXT_blend_operation_advanced"),
-    ("passes/absent_colors", "lacks VK_EXT_dynamic_rendering_unused_attachments"),
-    // The driver does not refuse an address that is taken.
-    ("memory/capture_replay", "elements wrong"),
-    // Steps of fixed point, as on Skylake; whether this driver offers them was not looked up. Not understood yet: draws that sample
-    // their own attachment behind a barrier.
-    ("draws/depth_bias_units", "elements wrong"),
-    ("passes/feedback_loop", "elements wrong"),
-    // The driver lacks the formats.
-    ("compression/solid_", LACKS),
-    ("copy/format_R10X6_UNORM_PACK16", LACKS),
-    ("copy/format_R12X4_UNORM_PACK16", LACKS),
-    ("fetch/R10X6_UNORM_PACK16", LACKS),
-    ("fetch/R12X4_UNORM_PACK16", LACKS),
-    ("fetch_copied/R10X6_UNORM_PACK16", LACKS),
-    ("fetch_copied/R12X4_UNORM_PACK16", LACKS),
-    ("codecs/R10X6G10X6_UNORM_2PACK16", LACKS),
-    ("codecs/R12X4G12X4_UNORM_2PACK16", LACKS),
-    ("ycbcr/format_420_2_10", LACKS),
-    ("ycbcr/format_420_3_12", LACKS),
-];
-
-/// Of each group one case in so many runs on the virtual Tiger Lake: all run on the virtual Skylake, whose units are the same.
-const SHARE_ON_TIGER_LAKE: usize = 4;
-
-/// What a case says when a driver does not have its images.
-const LACKS: &str = "the driver lacks images like";
+/// The variable that adds the rest of the row of the virtual Tiger Lake, if it is `all`.
+const TIGER_LAKE: &str = "TEPUI_WITNESS_TIGER_LAKE";
 
 /// Groups that draw: their pipelines are made of libraries, with dynamic state and as shader objects, too.
 const DRAWN: &[&str] = &[
@@ -249,7 +76,7 @@ const IN_PIECES: &[&str] = &["queries", "stages"];
 /// Groups that do not run on the virtual Mali-G610: PanVK itself crashes in them.
 const NOT_ON_MALI: &[&str] = &["queries", "stages"];
 
-/// What runs there only if [`MALI`] is `all`, the beginning of a case's name: it takes the longest.
+/// Cases that run there only if [`MALI`] is `all`, by the beginning of their names: they take the longest.
 const LONG_ON_MALI: &[&str] = &[
     // The driver's compiler spills registers for minutes, under qemu.
     "memory/spills",
@@ -257,22 +84,9 @@ const LONG_ON_MALI: &[&str] = &[
     "fragment/count_alone",
 ];
 
-/// The variable that adds the row of the virtual Mali, with [`LONG_ON_MALI`] if it is `all`. The row needs a Rust target that not every
-/// machine has.
+/// The variable that adds the row of the virtual Mali: every eighth case of a group if it is `slice`, [`LONG_ON_MALI`] too if it is
+/// `all`. The row needs a Rust target that not every machine has.
 const MALI: &str = "TEPUI_WITNESS_MALI";
-
-/// What a case says that does not run on a driver yet.
-fn not_yet(driver: Driver, case: &str) -> Option<&'static str> {
-    let list = match driver {
-        Driver::Skylake => NOT_YET_ON_SKYLAKE,
-        Driver::TigerLake => NOT_YET_ON_TIGER_LAKE,
-        Driver::Mali => NOT_YET_ON_MALI,
-        Driver::M1 => NOT_YET_ON_M1,
-        _ if driver.is_tepui() => NOT_YET,
-        _ => return None,
-    };
-    list.iter().find(|n| case.starts_with(n.0)).map(|n| n.1)
-}
 
 /// A group's run, as soon as one of its tests asked for it.
 type Slot = Arc<OnceLock<ProcessEnd>>;
@@ -280,13 +94,18 @@ type Slot = Arc<OnceLock<ProcessEnd>>;
 /// The test of the instruction table.
 const ROWS_TEST: &str = "isa::rows_have_a_witness";
 
-/// What the tests share.
+/// The test of the files of expected failures.
+const EXPECTED_TEST: &str = "expected::lines_name_cases";
+
+/// State that the tests share.
 struct Bench {
     /// Names of the cases that this run needs, by driver and group.
     groups: HashMap<(Driver, String), Vec<String>>,
     /// Cases that lavapipe cannot run.
     alone: HashSet<String>,
-    /// Where SPIR-V and records go.
+    /// Failures that are known, by driver.
+    expected: HashMap<Driver, Expected>,
+    /// Folder for SPIR-V and records.
     directory: PathBuf,
     /// Groups that ran on a driver.
     runs: Mutex<HashMap<(Driver, String), Slot>>,
@@ -299,7 +118,7 @@ impl Bench {
         self.directory.join(driver.name()).join(format!("{}.record", file_stem(case)))
     }
 
-    /// Where the rows of the instruction table go that a group's shaders have.
+    /// File for the rows of the instruction table that a group's shaders have.
     fn coverage_path(&self, group: &str) -> PathBuf {
         self.directory.join(format!("{group}.rows"))
     }
@@ -395,7 +214,7 @@ impl Bench {
         postcard::from_bytes(&bytes).map_err(|e| format!("{}: {e}", path.display()))
     }
 
-    /// What a case's outputs on the virtual GPU are worth; an error if lavapipe fails it.
+    /// Compares a case's outputs on the virtual GPU; an error if lavapipe fails it.
     fn judge(&self, driver: Driver, case: &str) -> Result<Vec<Finding>, String> {
         let record = self.record(driver, case)?;
         if self.alone.contains(case) {
@@ -448,15 +267,16 @@ impl Bench {
         Err(format!("without a witness, but not listed: {not_listed:?}; listed, but with a witness: {witnessed:?}").into())
     }
 
+    /// Every line of expected failures names a case.
+    fn expected_lines(&self, names: &[String]) -> Result<(), Failed> {
+        let unused: Vec<_> = self.expected.values().flat_map(|list| list.unused(names)).collect();
+        if unused.is_empty() { Ok(()) } else { Err(unused.join("\n").into()) }
+    }
+
     fn test(&self, driver: Driver, case: &str) -> Result<(), Failed> {
         let findings = self.judge(driver, case);
-        if let Some(why) = not_yet(driver, case) {
-            return match findings {
-                Err(error) if error.contains(why) => Ok(()),
-                Ok(list) if wrong(&list).is_err_and(|w| w.contains(why)) => Ok(()),
-                Err(error) => Err(format!("expected '{why}', but: {error}").into()),
-                Ok(_) => Err("it runs now: take it out of NOT_YET".into()),
-            };
+        if let Some(result) = self.expected[&driver].check(case, &findings) {
+            return result.map_err(Failed::from);
         }
         let verdict = verdict(&findings).map_err(|failed| {
             let said = self.group(driver, case).get().map(|ran| ran.said_of(case));
@@ -556,11 +376,15 @@ fn main() -> ExitCode {
     let mut groups: HashMap<(Driver, String), Vec<String>> = HashMap::new();
     let (mut trials, mut alone) = (Vec::new(), HashSet::new());
     let rows = selected(&arguments, ROWS_TEST);
+    let is = |variable, wanted: &str| std::env::var_os(variable).is_some_and(|v| v == wanted);
     let on_mali = std::env::var_os(MALI).is_some();
-    let all_on_mali = std::env::var_os(MALI).is_some_and(|value| value == "all");
+    let step_on_mali = if is(MALI, "slice") { SLICE_ON_MALI } else { 1 };
+    let step_on_tiger_lake = if is(TIGER_LAKE, "all") { 1 } else { STEP_ON_TIGER_LAKE };
     let mut in_group: HashMap<String, usize> = HashMap::new();
+    let mut names = Vec::new();
     for case in cases::all() {
         let name = case.name;
+        names.push(name.clone());
         if !case.on_lavapipe {
             alone.insert(name.clone());
         }
@@ -570,13 +394,14 @@ fn main() -> ExitCode {
             drivers.push(Driver::M1);
         }
         let nth = in_group.entry(group_of(&name)).or_insert(0usize);
-        if nth.is_multiple_of(SHARE_ON_TIGER_LAKE) {
+        if nth.is_multiple_of(step_on_tiger_lake) {
             drivers.push(Driver::TigerLake);
         }
+        let in_slice = nth.is_multiple_of(step_on_mali);
         *nth += 1;
         let is_long = LONG_ON_MALI.iter().any(|long| name.starts_with(long));
         let runs = !NOT_ON_MALI.contains(&group_of(&name).as_str());
-        if on_mali && runs && (all_on_mali || !is_long) {
+        if on_mali && in_slice && runs && (is(MALI, "all") || !is_long) {
             drivers.push(Driver::Mali);
         }
         if DRAWN.contains(&group_of(&name).as_str()) {
@@ -604,9 +429,23 @@ fn main() -> ExitCode {
             groups.entry((Driver::Lavapipe, group_of(&name))).or_default().push(name.clone());
         }
     }
+    let mut expected = HashMap::new();
+    for (_, driver, _) in &trials {
+        if expected.contains_key(driver) {
+            continue;
+        }
+        match Expected::read(driver.name()) {
+            Ok(list) => _ = expected.insert(*driver, list),
+            Err(error) => {
+                eprintln!("{error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
     let bench = Arc::new(Bench {
         groups,
         alone,
+        expected,
         directory: Path::new(env!("CARGO_TARGET_TMPDIR")).join("witness"),
         runs: Mutex::default(),
         findings: Mutex::default(),
@@ -618,6 +457,8 @@ fn main() -> ExitCode {
             Trial::test(test, move || bench.test(driver, &case))
         })
         .collect();
+    let all = Arc::clone(&bench);
+    trials.push(Trial::test(EXPECTED_TEST, move || all.expected_lines(&names)));
     // Last: it waits for every group.
     let all = Arc::clone(&bench);
     trials.push(Trial::test(ROWS_TEST, move || all.rows()));

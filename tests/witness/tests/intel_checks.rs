@@ -34,7 +34,7 @@ fn defined_programs_are_silent() {
     assert_eq!(reports(&chosen), Vec::<String>::new());
 }
 
-/// What an invocation that is not active would have shuffled is undefined.
+/// The value shuffled from an inactive invocation is undefined.
 #[test]
 fn a_shuffle_from_inactive_invocations_is_found() {
     let found = reports(&["subgroup/shuffle_down_uint_divergent"]);

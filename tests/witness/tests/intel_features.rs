@@ -104,7 +104,7 @@ fn executed(folder: &Path) -> Vec<u64> {
     draws.collect()
 }
 
-/// How a case of `many/draws` is named: indexed, the number in a buffer, draws at most, draws.
+/// Parses the name of a case of `many/draws`: indexed, the number in a buffer, draws at most, draws.
 fn draws_of(name: &str) -> Option<(bool, bool, u64, u64)> {
     let name = name.strip_prefix("many/draws_")?;
     let (kind, most) = name.rsplit_once('_')?;

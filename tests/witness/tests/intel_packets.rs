@@ -1,4 +1,4 @@
-//! What `tepui trace` decodes of ANV's batches agrees with Mesa's own decoder, field by field.
+//! Comparison of what `tepui trace` decodes of ANV's batches with Mesa's own decoder, field by field.
 //!
 //! Mesa's driver prints every batch and the states that it points to (`INTEL_DEBUG=bat`): each double
 //! word, and the fields that Mesa's genxml sees in it. `tepui trace` keeps a capture of the same
@@ -361,7 +361,7 @@ fn decode(folder: &Path) -> Vec<Tree> {
     trees
 }
 
-/// What was compared, and what differs, with how often.
+/// Fields compared and fields that differ, with counts.
 #[derive(Default)]
 struct Outcome {
     compared: BTreeMap<&'static str, u64>,

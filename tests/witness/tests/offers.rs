@@ -11,10 +11,10 @@ use std::process::Command;
 use tepui_witness::jobs::Driver;
 use tepui_witness::offers::{self, Item};
 
-/// What is before the table in the page.
+/// Heading of the page's table.
 const TABLE: &str = "| what | Honeykrisp | Tepui | why |\n| --- | --- | --- | --- |\n";
 
-/// What a driver does not have.
+/// Cell of an item that a driver does not have.
 const NONE: &str = "–";
 
 /// Numbers that name a build of a driver or a machine: they change with each.

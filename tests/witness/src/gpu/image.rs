@@ -307,7 +307,7 @@ impl Gpu {
         self.image_with(spec, vk::ImageCreateFlags::empty())
     }
 
-    /// What images of a format with optimal tiling can be used for.
+    /// Features of images of a format with optimal tiling.
     pub fn format_features(&self, format: vk::Format) -> vk::FormatFeatureFlags {
         // SAFETY: the physical device is the instance's.
         let all =

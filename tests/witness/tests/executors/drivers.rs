@@ -141,7 +141,7 @@ pub fn memory(s: &Subject, left: &DispatchOutputs) -> Memory {
     now
 }
 
-/// What a driver leaves; answers are kept under a name.
+/// Runs jobs on a driver and returns the memory after each; answers are kept under a name.
 pub fn run(driver: Driver, name: &str, jobs: &[Job]) -> Vec<Done<DispatchOutputs>> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("executors").join(name);
     let dir = dir.join(driver.name());

@@ -60,7 +60,7 @@ fn no_extent(memory: &Memory) -> Memory {
     memory
 }
 
-/// What the model leaves; `None` when the compiler refuses the shader.
+/// Memory after a run on the model; an error when the compiler refuses the shader.
 fn model(s: &Subject) -> Result<Memory, Wrong> {
     let mut shader = s.shader.clone();
     let options = Options { robust: s.loose, ..Options::default() };

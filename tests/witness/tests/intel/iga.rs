@@ -64,7 +64,7 @@ pub fn text(inst: &Inst, offset: usize) -> String {
     parts.join(" ")
 }
 
-/// What iga64 printed, in the same form: without comments, numbers as bits.
+/// Normalises a line that iga64 printed: without comments, numbers as bits.
 pub fn normalized(line: &str) -> String {
     let line = line.split("//").next().unwrap_or(line);
     line.split_whitespace().map(number).collect::<Vec<_>>().join(" ")

@@ -17,7 +17,7 @@ pub fn on_gpu(verb: &[&str]) -> Command {
     command
 }
 
-/// The same for cases of the witness on ANV.
+/// Command that runs cases of the witness on ANV.
 pub fn witness(verb: &[&str], cases: &[&str]) -> Command {
     let mut command = on_gpu(verb);
     command.arg(env!("CARGO_BIN_EXE_witness"));
@@ -25,7 +25,7 @@ pub fn witness(verb: &[&str], cases: &[&str]) -> Command {
     command
 }
 
-/// The same for shaders of piglit's on iris.
+/// Command that runs shaders of piglit's on iris.
 pub fn piglit(verb: &[&str], shaders: &[PathBuf]) -> Command {
     let folder = piglit_folder();
     let mut command = on_gpu(verb);
@@ -35,7 +35,7 @@ pub fn piglit(verb: &[&str], shaders: &[PathBuf]) -> Command {
     command
 }
 
-/// Where piglit is.
+/// Piglit's folder.
 pub fn piglit_folder() -> PathBuf {
     let output = Command::new(mesa_tool()).arg("path").output().expect("tools/mesa starts");
     let root = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());

@@ -24,10 +24,10 @@ use tepui_ir::{Shader, Stage};
 use tepui_witness::draw::{Binding, Job, SIDE_PX, TEXTURE_PX, pixels};
 use tepui_witness::jobs;
 
-/// How far channels may be apart, relative to the larger of 1 and the number: filters have weights
-/// of 8 bits.
+/// Allowed difference of a channel, relative to the larger of 1 and the number: filters have weights of
+/// 8 bits.
 const NEAR: f32 = 0.016;
-/// Of a thousand pixels, so many may be further apart: where a shader decides by the last bits of a
+/// Allowed number of pixels in a thousand that are further apart: where a shader decides by the last bits of a
 /// float.
 const PERMILLE: usize = 10;
 

@@ -180,7 +180,7 @@ impl Stage {
             .unwrap_or("")
     }
 
-    /// What a uniform or a texture is bound to.
+    /// Binding of a uniform or a texture.
     fn binding(&self, variable: Word, ty: Word) -> Result<Binding, Unsuitable> {
         let unfit = || format!("has a binding of {}", self.shape(ty));
         match self.op(ty) {

@@ -57,7 +57,7 @@ const fn shape(dim: Dim, array: bool, ms: bool) -> Shape {
     Shape { dim, array, ms }
 }
 
-/// Those that Vulkan has beside input attachments.
+/// Image shapes that Vulkan has, without input attachments.
 const SHAPES: [Shape; 10] = [
     shape(Dim::D1, false, false),
     shape(Dim::D1, true, false),
@@ -84,7 +84,7 @@ enum Filtering {
 }
 
 impl Filtering {
-    /// What a module's name ends with.
+    /// Suffix of a module's name.
     fn suffix(self) -> &'static str {
         match self {
             Filtering::Nearest => "",
@@ -151,7 +151,7 @@ fn texel(rng: &mut Rng, size: u32) -> f32 {
     (n + if rng.below(2) == 0 { 0.25 } else { 0.75 }) / size as f32
 }
 
-/// Where the words of a lane's inputs stand.
+/// Word offsets of a lane's inputs.
 mod input {
     /// Coordinates, on a quad's lanes one, two or four texels apart.
     pub const AT: u32 = 0;

@@ -50,7 +50,7 @@ pub const FORMATS: [(ImageFormat, Written); 39] = [
     (ImageFormat::R8ui, Written::R8ui),
 ];
 
-/// What the texels of a format are.
+/// Numeric type of a format's texels.
 pub fn kind(format: ImageFormat) -> NumKind {
     match format.name() {
         n if n.ends_with("ui") => NumKind::Uint,
@@ -118,7 +118,7 @@ const ATOMICS: [S; 14] = [
     S::AtomicLoad,
 ];
 
-/// What a module does with the lane's own texel.
+/// Operation of a module on the lane's own texel.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Read,

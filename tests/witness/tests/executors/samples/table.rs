@@ -10,7 +10,7 @@ use tepui_ir::{Dim, ImageFormat, NumKind};
 use super::module::{Form, Image, Place, Writer};
 use super::{Filtering, SHAPES, SampleTest, Shape, input, memory};
 
-/// What is asked of sampled images.
+/// Instructions that are tested on sampled images.
 const INSTRUCTIONS: [S; 20] = [
     S::ImageSampleImplicitLod,
     S::ImageSampleExplicitLod,
@@ -34,7 +34,7 @@ const INSTRUCTIONS: [S; 20] = [
     S::ImageQuerySizeLod,
 ];
 
-/// What an instruction is, by its name.
+/// Properties of an instruction, from its name.
 struct Kind {
     gather: bool,
     dref: bool,
