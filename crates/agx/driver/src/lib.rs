@@ -332,7 +332,7 @@ impl Backend for Agx {
         if !optimise && parts && !state.alpha_to_coverage {
             return Ok(());
         }
-        encoder::link(device, vertex, fragment, state)
+        encoder::variants::link(device, vertex, fragment, state)
     }
 
     fn executables(shader: &Shader) -> Vec<Executable> {

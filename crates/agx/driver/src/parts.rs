@@ -186,7 +186,8 @@ impl Shader {
                 negative_one_to_one: state.negative_one_to_one,
             },
             tepui_ir::Stage::Fragment => {
-                let shades_samples = crate::encoder::shades_samples(state, state.samples as u8);
+                let shades_samples =
+                    crate::encoder::variants::shades_samples(state, state.samples as u8);
                 MainKey::Fragment {
                     per_sample: shades_samples,
                     whole_coverage: !shades_samples,

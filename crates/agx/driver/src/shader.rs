@@ -34,7 +34,7 @@ use xxhash_rust::xxh3;
 use crate::Agx;
 use crate::descriptor::BUFFER_B;
 use crate::device::{Code, Device};
-use crate::encoder::values::long;
+use crate::encoder::bindings::long;
 use crate::meta::statistics::count_fragments;
 use crate::parts::Mains;
 

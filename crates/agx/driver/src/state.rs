@@ -9,7 +9,7 @@ use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::device::packet;
-use crate::encoder::Render;
+use crate::encoder::render::Render;
 
 /// Places of samples in sixteenths of a pixel: Vulkan's standard locations.
 pub fn sample_places(samples: u8) -> [[u32; 2]; 4] {

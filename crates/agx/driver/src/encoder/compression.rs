@@ -7,7 +7,8 @@ use tepui_vulkan::backend::{Addresses, ImageCopy, ImageRef, Rendering};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
-use super::record::{Side, split};
+use super::bindings::split;
+use super::side::Side;
 use crate::Agx;
 use crate::descriptor::{self, Part, Row};
 use crate::format::Packing;

@@ -1,4 +1,4 @@
-//! Dispatches.
+//! Launches of compute programs, and barriers between them.
 
 use std::sync::Arc;
 
@@ -7,9 +7,12 @@ use tepui_agx_packets::{cdm, usc};
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::Dispatch;
 use tepui_vulkan::command::MAX_PUSH;
+use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 
-use super::values::{Halves, word};
-use super::{Bindings, Encoder, put};
+use super::bindings::{Bindings, Halves, word};
+use super::order::{Wait, splits, wait_of};
+use super::{Encoder, put};
+use crate::Agx;
 use crate::shader::Variant;
 
 impl Encoder {
@@ -133,6 +136,74 @@ impl Encoder {
         put!(self.stream, cdm::LocalSize { x, y, z });
         self.stream_scratch = self.stream_scratch.max(v.scratch);
         self.keep.push(v.clone());
+        Ok(())
+    }
+}
+
+impl Encoder {
+    /// Makes the next launch wait for all before it.
+    pub(super) fn order(&mut self) {
+        self.order.ask(Wait::All);
+    }
+
+    /// Does what a dependency asks for.
+    pub(super) fn depend(&mut self, d: &Dependency<Agx>, within: Within) -> Ordering {
+        self.order.ask(wait_of(d));
+        match within {
+            Within::Rendering { reads_targets } if splits(d, reads_targets) => {
+                self.order.counts.splits += 1;
+                Ordering::SplitRendering
+            }
+            _ => Ordering::Done,
+        }
+    }
+
+    /// Puts a barrier in front of a launch, if it has to wait.
+    pub(super) fn before_launch(&mut self, writes: bool) -> Result<()> {
+        if self.order.needs_barrier(writes) {
+            self.compute_barrier()?;
+        }
+        self.order.open = true;
+        self.order.counts.launches += 1;
+        Ok(())
+    }
+
+    /// Makes what the stream's launches wrote visible to later commands. Whether the end of a stream does so by itself is unknown;
+    /// Mesa has a barrier after each launch.
+    pub(super) fn end_launches(&mut self) -> Result<()> {
+        if self.order.open {
+            self.compute_barrier()?;
+        }
+        self.order.wait = Wait::Nothing;
+        Ok(())
+    }
+
+    /// Makes what was launched visible to what follows.
+    fn compute_barrier(&mut self) -> Result<()> {
+        // Bits 0 to 19 but 12 and 14 to 17, as Mesa sets them after each launch. source:
+        // hk_cmd_dispatch.c, cdm_barrier
+        put!(
+            self.stream,
+            cdm::Barrier {
+                unk_0: true,
+                unk_1: true,
+                unk_2: true,
+                usc_cache_inval: true,
+                unk_4: true,
+                unk_5: true,
+                unk_6: true,
+                unk_7: true,
+                unk_8: true,
+                unk_9: true,
+                unk_10: true,
+                unk_11: true,
+                unk_13: true,
+                unk_18: true,
+                unk_19: true,
+                ..cdm::Barrier::default()
+            }
+        );
+        self.order.passed();
         Ok(())
     }
 }

@@ -13,8 +13,8 @@ use tepui_vulkan::feedback::{Counters, FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::{Error, Result};
 
 use super::Encoder;
-use super::draw::{VertexSources, vertex_key};
-use super::record::split;
+use super::bindings::split;
+use super::variants::{VertexSources, vertex_key};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::feedback::{LIST, Order, PARAMETERS_B, UNROLL_ALL, UNROLL_FROM};
@@ -161,7 +161,7 @@ impl Encoder {
             view: 0,
         };
         let own = |s: Source| match s {
-            Source::CaptureIndices => Some(super::values::long(list)),
+            Source::CaptureIndices => Some(super::bindings::long(list)),
             s => sources.get(s),
         };
         let from_memory = |s: Source| match s {

@@ -3,23 +3,39 @@
 //! The recording is a list of hardware commands in order: compute streams and renders. Consecutive
 //! dispatches share a compute stream.
 
+mod arena;
+pub mod bindings;
+mod clear;
 mod compression;
 mod compute;
+mod conditions;
+mod counted;
 mod draw;
+mod emissions;
 mod expand;
+mod expansion;
 mod feedback;
+mod fixed;
+mod in_heap;
+mod index;
 mod order;
+mod parts;
 mod pieces;
+mod queries;
 mod record;
+pub mod render;
+mod rendering;
+mod side;
+mod stages;
 mod statistics;
 mod stream;
 mod tessellate;
-pub mod values;
+mod transfer;
+mod values;
+pub mod variants;
 
 use std::sync::Arc;
 
-use tepui_agx_compiler::abi::tile::Tile;
-use tepui_agx_compiler::varyings::Varying;
 use tepui_agx_packets::usc;
 use tepui_drm::uapi::asahi::{
     self as uapi, CmdCompute, CmdHeader, CmdRender, Timestamp, Timestamps,
@@ -29,51 +45,17 @@ use tepui_vulkan::backend::{Draw, SyncPoint};
 use tepui_vulkan::feedback::MAX_STREAMS;
 
 use crate::device::Device;
-use crate::kernel::{Bo, USC_BASE};
+use crate::kernel::Bo;
 use crate::scratch::Scratch;
-use crate::shader::{FromSet, Linking, Shader, Variant};
+use crate::shader::{FromSet, Variant};
 
-pub use draw::{Render, shades_samples};
+use arena::{Arena, Upload};
+use bindings::Bindings;
+use counted::Statistics;
 pub use order::Counts as LaunchCounts;
 use order::LaunchOrder;
-pub use values::Bindings;
-
-/// Upload memory: chunks that are filled from their start on.
-#[derive(Default)]
-pub struct Arena {
-    chunks: Vec<Bo>,
-    used: u64,
-}
-
-/// A place in upload memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Upload {
-    /// GPU address.
-    pub address: u64,
-    /// Host address.
-    pub host: *mut u8,
-}
-
-impl Upload {
-    /// Address relative to the base of code.
-    pub fn usc(&self) -> u64 {
-        self.address - USC_BASE
-    }
-}
-
-impl Arena {
-    fn take(&mut self, device: &Device, size: u64, align: u64) -> Result<Upload> {
-        let mut at = self.used.next_multiple_of(align);
-        if self.chunks.last().is_none_or(|c| at + size > c.size) {
-            self.chunks.push(device.upload_chunk(size)?);
-            at = 0;
-        }
-        self.used = at + size;
-        let chunk = &self.chunks[self.chunks.len() - 1];
-        // SAFETY: the range is inside of the chunk.
-        Ok(Upload { address: chunk.address + at, host: unsafe { chunk.host().add(at as usize) } })
-    }
-}
+use pieces::PieceMemory;
+use render::Render;
 
 /// A hardware command.
 pub enum Work {
@@ -129,28 +111,13 @@ pub struct Encoder {
     /// Addresses of the counters of captured primitives of each stream; 0 for none.
     feedback_queries: [u64; MAX_STREAMS],
     /// The queries of statistics that count.
-    statistics: Vec<statistics::Statistics>,
+    statistics: Vec<Statistics>,
     /// View index of expanded draws.
     view: u32,
     /// Memory of pieces of draws.
     pieces: PieceMemory,
     /// The rest of the draw that is being recorded.
     unfinished: Option<Unfinished>,
-}
-
-/// Memory of draws with geometry shaders, which those of the next rendering use again.
-#[derive(Default)]
-struct PieceMemory {
-    /// The memory.
-    place: Option<Arc<Bo>>,
-    /// Smaller memory that earlier draws use.
-    outgrown: Vec<Arc<Bo>>,
-    /// Bytes that draws of the open render read.
-    used: u64,
-    /// A piece is being put together: what it needs is taken from here.
-    open: bool,
-    /// The primitives of the draw, if its indices have restarts.
-    listed: Option<expand::Listed>,
 }
 
 /// A draw that is recorded in part.
@@ -169,9 +136,7 @@ unsafe impl Send for Encoder {}
 
 impl Drop for Encoder {
     fn drop(&mut self) {
-        for chunk in self.arena.chunks.drain(..) {
-            self.device.recycle(chunk);
-        }
+        self.arena.recycle(&self.device, 0);
     }
 }
 
@@ -218,11 +183,7 @@ impl Encoder {
 
     /// Forgets what was recorded.
     pub fn clear(&mut self) {
-        let keep = usize::from(!self.arena.chunks.is_empty());
-        for chunk in self.arena.chunks.drain(keep..) {
-            self.device.recycle(chunk);
-        }
-        self.arena.used = 0;
+        self.arena.recycle(&self.device, 1);
         self.work.clear();
         self.stream.clear();
         self.order.clear();
@@ -490,23 +451,4 @@ pub fn submit(
         waits = &[];
     }
     Ok(())
-}
-
-/// Compiles what a whole pipeline is known to need.
-///
-/// # Errors
-/// When a shader does not compile.
-pub fn link(
-    device: &Arc<Device>,
-    vertex: &Shader,
-    fragment: Option<&Shader>,
-    s: &tepui_vulkan::state::GraphicsState,
-) -> Result<()> {
-    let linking = Linking::Whole;
-    let v = vertex.vertex(&draw::vertex_key(vertex.inputs, s), linking)?;
-    let Some(fragment) = fragment else { return Ok(()) };
-    let tile = Tile { formats: s.colour_formats, samples: s.samples as u8, ..Tile::default() };
-    let culls = v.vertex().varyings.iter().find(|x| x.0 == Varying::Kept).map_or(0, |x| x.1 as u8);
-    let f = fragment.fragment(&draw::fragment_key(fragment, &tile, s, culls)?, linking)?;
-    f.link(device, &v, draw::provoking(s)).map(drop)
 }

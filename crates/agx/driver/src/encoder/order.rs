@@ -7,19 +7,16 @@
 //! A dependency makes the next launch wait if one of its accesses writes, or if it names none: it then is one of execution, which
 //! protects a write after a read. Between reads it needs no memory to be made visible, but by Vulkan's rules still orders execution,
 //! so a launch that writes waits; one that only reads does not. The driver's own sequences of launches that depend on each other ask
-//! for their barriers by [`Encoder::order`]. Layouts of the API are identical in memory, so transitions need nothing.
+//! for their barriers by `Encoder::order`. Layouts of the API are identical in memory, so transitions need nothing.
 
-use tepui_agx_packets::cdm;
-use tepui_vulkan::Result;
-use tepui_vulkan::dependency::{ATTACHMENT_WRITES, Dependency, Ordering, PRE_RASTERISER, Within};
+use tepui_vulkan::dependency::{ATTACHMENT_WRITES, Dependency, PRE_RASTERISER};
 use tepui_vulkan::vk::{DependencyFlags, PipelineStageFlags2 as Stages};
 
-use super::{Encoder, put};
 use crate::Agx;
 
 /// What the next launch waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Wait {
+pub(super) enum Wait {
     #[default]
     Nothing,
     /// If it writes, for the launches before.
@@ -31,9 +28,9 @@ enum Wait {
 /// Order of the launches of the stream that is open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LaunchOrder {
-    wait: Wait,
+    pub(super) wait: Wait,
     /// There are launches after the last barrier.
-    open: bool,
+    pub(super) open: bool,
     /// Counts of the command buffer.
     pub counts: Counts,
 }
@@ -50,7 +47,8 @@ pub struct Counts {
 }
 
 impl LaunchOrder {
-    fn ask(&mut self, wait: Wait) {
+    /// Makes the next launch wait.
+    pub(super) fn ask(&mut self, wait: Wait) {
         // Without launches there is nothing to wait for.
         if self.open {
             self.wait = self.wait.max(wait);
@@ -58,11 +56,12 @@ impl LaunchOrder {
     }
 
     /// Whether a barrier stands in front of the next launch.
-    fn needs_barrier(&self, writes: bool) -> bool {
+    pub(super) fn needs_barrier(&self, writes: bool) -> bool {
         self.open && (self.wait == Wait::All || self.wait == Wait::Reads && writes)
     }
 
-    fn passed(&mut self) {
+    /// A barrier stands after the launches so far.
+    pub(super) fn passed(&mut self) {
         (self.wait, self.open) = (Wait::Nothing, false);
         self.counts.barriers += 1;
     }
@@ -74,7 +73,7 @@ impl LaunchOrder {
 }
 
 /// What launches after a dependency wait for.
-fn wait_of(d: &Dependency<Agx>) -> Wait {
+pub(super) fn wait_of(d: &Dependency<Agx>) -> Wait {
     let host = Stages::HOST;
     if d.source.stages.difference(host).is_empty() {
         // Nothing that the GPU did.
@@ -89,80 +88,12 @@ fn wait_of(d: &Dependency<Agx>) -> Wait {
 /// Whether a dependency inside of a rendering needs a split of it. The tile orders accesses of fragments to a pixel, and all vertices
 /// of a render are done before its fragments. What is left are reads of attachments as images, which are in memory only when the
 /// rendering ends, and vertex stages that read what others wrote.
-fn splits(d: &Dependency<Agx>, reads_targets: bool) -> bool {
+pub(super) fn splits(d: &Dependency<Agx>, reads_targets: bool) -> bool {
     let feedback = reads_targets || d.flags.contains(DependencyFlags::FEEDBACK_LOOP_EXT);
     let reads_attachments = feedback && d.source.accesses.intersects(ATTACHMENT_WRITES);
     let vertices =
         d.source.writes_in(PRE_RASTERISER) && d.destination.stages.intersects(PRE_RASTERISER);
     reads_attachments || vertices
-}
-
-impl Encoder {
-    /// Makes the next launch wait for all before it.
-    pub(super) fn order(&mut self) {
-        self.order.ask(Wait::All);
-    }
-
-    /// Does what a dependency asks for.
-    pub(super) fn depend(&mut self, d: &Dependency<Agx>, within: Within) -> Ordering {
-        self.order.ask(wait_of(d));
-        match within {
-            Within::Rendering { reads_targets } if splits(d, reads_targets) => {
-                self.order.counts.splits += 1;
-                Ordering::SplitRendering
-            }
-            _ => Ordering::Done,
-        }
-    }
-
-    /// Puts a barrier in front of a launch, if it has to wait.
-    pub(super) fn before_launch(&mut self, writes: bool) -> Result<()> {
-        if self.order.needs_barrier(writes) {
-            self.compute_barrier()?;
-        }
-        self.order.open = true;
-        self.order.counts.launches += 1;
-        Ok(())
-    }
-
-    /// Makes what the stream's launches wrote visible to later commands. Whether the end of a stream does so by itself is unknown;
-    /// Mesa has a barrier after each launch.
-    pub(super) fn end_launches(&mut self) -> Result<()> {
-        if self.order.open {
-            self.compute_barrier()?;
-        }
-        self.order.wait = Wait::Nothing;
-        Ok(())
-    }
-
-    /// Makes what was launched visible to what follows.
-    fn compute_barrier(&mut self) -> Result<()> {
-        // Bits 0 to 19 but 12 and 14 to 17, as Mesa sets them after each launch. source:
-        // hk_cmd_dispatch.c, cdm_barrier
-        put!(
-            self.stream,
-            cdm::Barrier {
-                unk_0: true,
-                unk_1: true,
-                unk_2: true,
-                usc_cache_inval: true,
-                unk_4: true,
-                unk_5: true,
-                unk_6: true,
-                unk_7: true,
-                unk_8: true,
-                unk_9: true,
-                unk_10: true,
-                unk_11: true,
-                unk_13: true,
-                unk_18: true,
-                unk_19: true,
-                ..cdm::Barrier::default()
-            }
-        );
-        self.order.passed();
-        Ok(())
-    }
 }
 
 #[cfg(test)]

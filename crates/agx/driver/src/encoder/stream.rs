@@ -7,7 +7,7 @@ use rustix::mm::{Advice, madvise};
 use tepui_agx_packets::vdm::StreamLink;
 use tepui_vulkan::Result;
 
-use super::Arena;
+use super::arena::Arena;
 use crate::device::{Device, packet};
 
 /// Bytes of the link after a segment.

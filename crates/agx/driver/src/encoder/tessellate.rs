@@ -12,9 +12,9 @@ use tepui_vulkan::backend::Dispatch;
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 
-use super::expand::{Tessellated, makes_points};
-use super::record::split;
-use super::{Bindings, Encoder};
+use super::Encoder;
+use super::bindings::{Bindings, split};
+use super::stages::{Tessellated, makes_points};
 use crate::Agx;
 use crate::meta::Program;
 use crate::meta::expand::params;
