@@ -18,17 +18,15 @@ use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
 
-use crate::Agx;
 use crate::device::{Device, packet};
+use crate::family::Agx;
 use crate::format::{self, HwFormat, Packing};
 use crate::image::Image;
+use crate::mutable::BUFFER_B;
 use crate::residency::{Alias, PageTable};
 
 /// A row.
 pub type Row = [u8; ROW_B as usize];
-
-/// Bytes of a buffer descriptor: address, size, zero.
-pub const BUFFER_B: u32 = 16;
 
 /// Descriptors of an image view.
 pub struct View {

@@ -8,12 +8,10 @@ use tepui_agx_compiler::descriptor::loads_sampler;
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 use tepui_vulkan::{Error, Result};
 
+use crate::caches::{Meta, PartPrograms, TilePrograms};
 use crate::heap::Heap;
 use crate::kernel::{Bo, Kernel, USC_BASE, Window, lock};
-use crate::meta::Meta;
-use crate::parts::PartPrograms;
 use crate::scratch::{self, Scratch};
-use crate::tile::TilePrograms;
 
 /// Bytes of a chunk of code memory.
 const CODE_CHUNK_B: u64 = 1 << 20;

@@ -15,9 +15,11 @@
 //!
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
 
+mod caches;
 pub mod descriptor;
 pub mod device;
 pub mod encoder;
+mod family;
 pub mod format;
 mod heap;
 pub mod image;
@@ -57,15 +59,14 @@ use tepui_vulkan::table::Table;
 use tepui_vulkan::{Error, Result, vk};
 
 use device::Device;
+pub use family::Agx;
+
 use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel, Range, Window};
 use query::Queries;
 use residency::PageTable;
 use shader::{Linking, Origin, Places, Shader};
-
-/// The family of Apple AGX GPUs.
-pub struct Agx;
 
 /// Opens a render node.
 pub type Open = Box<dyn Fn() -> Result<RenderNode> + Send + Sync>;

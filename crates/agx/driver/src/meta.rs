@@ -5,176 +5,29 @@
 //! instead, and their tiles opened before they are written ([`compression`]). Blits and resolves go through the texture unit and
 //! the pixel back end, which convert.
 
+pub(crate) mod builder;
 pub mod compression;
 pub mod expand;
 pub mod feedback;
+pub mod program;
 pub mod statistics;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use tepui_agx_compiler::abi::spilled;
-use tepui_expand::tessellate::{self, Tessellation, Worker};
+use tepui_expand::tessellate::{self};
 use tepui_ir::{
-    Access, Attrs, Builder, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, Mem, NumKind,
-    Op, ResKind, Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
+    Access, Attrs, Builder, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, NumKind, Op,
+    ResKind, Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
 };
 use tepui_vulkan::Result;
 
+use crate::caches::Meta;
 use crate::device::Device;
-use crate::format::Packing;
 use crate::kernel::lock;
 use crate::shader::{Linking, Origin, Places, Shader};
-use feedback::Order;
-
-/// A program of the driver's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Program {
-    /// Copies units of `unit` bytes between two pieces of memory, each linear or tiled; elements
-    /// consist of several units.
-    Copy {
-        /// Bytes of a unit: 1, 2, 4, 8 or 16.
-        unit: u8,
-        /// Units of an element.
-        units: u8,
-        /// The source is tiled.
-        from_tiled: bool,
-        /// The destination is tiled.
-        to_tiled: bool,
-    },
-    /// Copies texels of a compressed image to memory.
-    Read {
-        /// Reassembly of their bits.
-        packing: Packing,
-        /// Samples of a texel.
-        samples: u8,
-        /// The destination is tiled.
-        to_tiled: bool,
-    },
-    /// Opens tiles of a compressed image.
-    Open {
-        /// Reassembly of the texels' bits.
-        packing: Packing,
-        /// Samples of a texel.
-        samples: u8,
-    },
-    /// Marks tiles of a compressed image as open.
-    Mark,
-    /// Fills words.
-    Fill,
-    /// Writes one word.
-    Word,
-    /// Lists the vertices of a draw in the order of its primitives; bytes of an index, 0 for none.
-    Unroll {
-        /// Their order.
-        order: Order,
-        /// Bytes of an index, 0 for none.
-        index_bytes: u8,
-    },
-    /// Computes where the buffers of an expanded draw are; bytes of an index, 0 for none.
-    Place {
-        /// The order of its vertices.
-        order: Order,
-        /// Bytes of an index, 0 for none.
-        index_bytes: u8,
-        /// Restarts are looked for.
-        restart: bool,
-    },
-    /// Lists the vertices of the primitives of indices with restarts.
-    Restarts {
-        /// Their order.
-        order: Order,
-        /// Bytes of an index.
-        index_bytes: u8,
-    },
-    /// Makes a draw of a part of a list of vertices.
-    Part,
-    /// Turns counts into sums of those before.
-    Sums,
-    /// Counts the points and indices of patches.
-    CountTessellated(Tessellation),
-    /// Writes the points and indices of patches.
-    Tessellate(Tessellation, Worker),
-    /// Computes the addresses of the buffers after the tessellator, with or without a geometry shader.
-    PlaceTessellated(bool),
-    /// Computes the number of captured vertices that fit.
-    Fit,
-    /// Computes the arguments of a draw of captured vertices.
-    ByteCount,
-    /// Adds to a 64-bit number.
-    Add,
-    /// Adds up the vertices of draws, or their primitives.
-    CountDraws(Option<Order>),
-    /// Adds up the threads of a dispatch.
-    CountThreads,
-    /// Copies draws and sets the instance counts of those after a count to zero; words of a draw.
-    Count(u8),
-    /// Copies words that become zeros unless a word in memory is (or, inverted, is not) zero: parameters of draws and dispatches
-    /// that depend on a condition. Words of an element.
-    Condition(u8),
-    /// A blit by the texture unit: numbers of the texels, 3D source, 3D destination.
-    Blit {
-        /// Number format of the texels.
-        kind: NumKind,
-        /// The source is a 3D image.
-        deep: bool,
-    },
-    /// A resolve: numbers, samples, and how.
-    Resolve {
-        /// Number format of the texels.
-        kind: NumKind,
-        /// Samples of the source.
-        samples: u8,
-        /// Resolve mode.
-        how: Resolve,
-    },
-    /// Fragments that resolve colours of the tile into images: a bit for each colour whose mean is taken, for each whose first
-    /// sample is, and for each of integers.
-    ResolveTile {
-        /// Colours whose mean is taken.
-        averaged: u8,
-        /// Colours whose first sample is taken.
-        first: u8,
-        /// Colours of integers.
-        integers: u8,
-        /// Samples of a pixel.
-        samples: u8,
-    },
-    /// Copies query results.
-    Queries {
-        /// Values of a query.
-        values: u8,
-        /// Results are of 64 bits.
-        wide: bool,
-        /// Availability follows.
-        availability: bool,
-        /// Whether unavailable results are written too.
-        partial: bool,
-    },
-    /// Vertices of a rectangle.
-    ClearVertices,
-    /// Fragments that store driver words: a bit for each colour, and a bit for those of integers.
-    ClearFragments(u8, u8),
-    /// Fragments that do nothing.
-    Nothing,
-}
-
-/// Resolve mode of samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Resolve {
-    /// The first.
-    First,
-    /// Their mean.
-    Average,
-    /// The smallest.
-    Min,
-    /// The largest.
-    Max,
-}
-
-/// The driver's own programs, made when they are first used.
-#[derive(Default)]
-pub struct Meta(Mutex<FxHashMap<Program, Arc<Shader>>>);
+use builder::Make;
+pub use program::{Program, Resolve};
 
 impl Device {
     /// A program of the driver's own.
@@ -204,162 +57,6 @@ impl Device {
     pub fn empty_fragment(self: &Arc<Self>) -> Result<Arc<Shader>> {
         self.meta(Program::Nothing)
     }
-}
-
-/// Builds a program's IR.
-struct Make<'a>(Builder<'a>);
-
-impl Make<'_> {
-    fn driver(&mut self, word: u32) -> Value {
-        let at = self.0.u32(4 * word);
-        self.0.load(Op::LoadUniform, Mem { align_log2: 2, ..Mem::default() }, &[at], Type::B32)
-    }
-
-    fn driver_long(&mut self, word: u32) -> Value {
-        let (low, high) = (self.driver(word), self.driver(word + 1));
-        let (low, high) = (self.0.convert(Op::U2U, low, 64), self.0.convert(Op::U2U, high, 64));
-        let n = self.0.u32(32);
-        let high = self.0.binary(Op::IShl, high, n);
-        self.0.binary(Op::IOr, high, low)
-    }
-
-    fn op(&mut self, op: Op, a: Value, b: Value) -> Value {
-        self.0.binary(op, a, b)
-    }
-
-    fn shl(&mut self, a: Value, n: u32) -> Value {
-        let n = self.0.u32(n);
-        self.0.binary(Op::IShl, a, n)
-    }
-
-    fn shr(&mut self, a: Value, n: u32) -> Value {
-        let n = self.0.u32(n);
-        self.0.binary(Op::UShr, a, n)
-    }
-
-    fn long(&mut self, a: Value) -> Value {
-        self.0.convert(Op::U2U, a, 64)
-    }
-
-    fn id(&mut self) -> [Value; 3] {
-        let v = self.0.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
-        [0, 1, 2].map(|k| self.0.extract(v, k))
-    }
-
-    fn load(&mut self, at: Value, ty: Type, offset: i32) -> Value {
-        self.0.load(Op::LoadGlobal, mem(ty, offset), &[at], ty)
-    }
-
-    fn store(&mut self, at: Value, v: Value, offset: i32) {
-        let ty = self.0.shader.ty(v);
-        self.0.effect(Op::StoreGlobal, Attrs::Mem(mem(ty, offset)), &[at, v]);
-    }
-
-    /// The rest of the program happens only where `c` holds: what `f` builds stands in an `if`.
-    fn when(&mut self, c: Value, f: impl FnOnce(&mut Make<'_>)) {
-        let s = &mut *self.0.shader;
-        let (then, els) = (s.make_region(), s.make_region());
-        let mut inner = Make(Builder::at(self.0.shader, then));
-        f(&mut inner);
-        inner.0.yield_(&[]);
-        Builder::at(self.0.shader, els).yield_(&[]);
-        self.0.if_(c, then, els, &[]);
-    }
-
-    /// A loop that carries `init`: `test` says whether it goes on, `body` gives the next values.
-    fn while_(
-        &mut self,
-        init: &[Value],
-        test: impl FnOnce(&mut Make<'_>, &[Value]) -> Value,
-        body: impl FnOnce(&mut Make<'_>, &[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
-        let tys: Vec<Type> = init.iter().map(|&v| self.0.shader.ty(v)).collect();
-        let s = &mut *self.0.shader;
-        let region = s.make_region();
-        let params: Vec<Value> = tys.iter().map(|&t| s.add_param(region, t)).collect();
-        let (go, stop) = (s.make_region(), s.make_region());
-        Builder::at(s, go).yield_(&[]);
-        Builder::at(s, stop).break_(&params);
-        let mut inner = Make(Builder::at(s, region));
-        let on = test(&mut inner, &params);
-        inner.0.if_(on, go, stop, &[]);
-        let next = body(&mut inner, &params);
-        inner.0.continue_(&next);
-        let i = self.0.loop_(region, init, &tys);
-        self.0.shader.results(i).to_vec()
-    }
-
-    /// Every other bit of a number of at most 8 or 16 bits is free for another's.
-    fn spread(&mut self, v: Value, bits: u32) -> Value {
-        let mut v = v;
-        let steps = [(8, 0x00ff_00ff_u32), (4, 0x0f0f_0f0f), (2, 0x3333_3333), (1, 0x5555_5555)];
-        for (n, mask) in steps.into_iter().filter(|s| 2 * s.0 <= bits) {
-            let up = self.shl(v, n);
-            let both = self.op(Op::IOr, v, up);
-            let mask = self.0.u32(mask);
-            v = self.op(Op::IAnd, both, mask);
-        }
-        v
-    }
-
-    /// Address of element (x, y, z) of the side whose words begin at `w`: base (2), slice pitch (2), row pitch or tiles in a row,
-    /// logarithms of the tile's sides, and the first x, y and z.
-    fn place(&mut self, w: u32, tiled: bool, element: u32, [x, y, z]: [Value; 3]) -> Value {
-        let base = self.driver_long(w);
-        let slice = self.driver_long(w + 2);
-        let (x0, y0, z0) = (self.driver(w + 7), self.driver(w + 8), self.driver(w + 9));
-        let (x, y, z) =
-            (self.op(Op::IAdd, x, x0), self.op(Op::IAdd, y, y0), self.op(Op::IAdd, z, z0));
-        let z = self.long(z);
-        let deep = self.op(Op::IMul, z, slice);
-        let start = self.op(Op::IAdd, base, deep);
-        let pitch = self.driver(w + 4);
-        let index = if tiled {
-            let (lw, lh) = (self.driver(w + 5), self.driver(w + 6));
-            let one = self.0.u32(1);
-            let inside = |m: &mut Self, v: Value, l: Value| {
-                let n = m.op(Op::IShl, one, l);
-                let mask = m.op(Op::ISub, n, one);
-                m.op(Op::IAnd, v, mask)
-            };
-            let (ix, iy) = (inside(self, x, lw), inside(self, y, lh));
-            let (tx, ty) = (self.op(Op::UShr, x, lw), self.op(Op::UShr, y, lh));
-            let row = self.op(Op::IMul, ty, pitch);
-            let tile = self.op(Op::IAdd, row, tx);
-            let both = self.op(Op::IAdd, lw, lh);
-            let tile = self.op(Op::IShl, tile, both);
-            let (sx, sy) = (self.spread(ix, 8), self.spread(iy, 8));
-            let sy = self.shl(sy, 1);
-            let morton = self.op(Op::IOr, sx, sy);
-            let n = self.op(Op::IAdd, tile, morton);
-            let n = self.long(n);
-            let e = self.0.u64(u64::from(element));
-            self.op(Op::IMul, n, e)
-        } else {
-            let (y, pitch, x) = (self.long(y), self.long(pitch), self.long(x));
-            let row = self.op(Op::IMul, y, pitch);
-            let e = self.0.u64(u64::from(element));
-            let x = self.op(Op::IMul, x, e);
-            self.op(Op::IAdd, row, x)
-        };
-        self.op(Op::IAdd, start, index)
-    }
-
-    fn image(&mut self, binding: u32, kind: ResKind, texels: NumKind, dim: Dim, ms: bool) -> Value {
-        let r = self.0.shader.resources.push(Resource {
-            dim,
-            array: dim == Dim::D2,
-            ms,
-            texels,
-            ..Resource::new(kind, 0, binding)
-        });
-        let zero = self.0.u32(0);
-        self.0.descriptor(r, zero, Access::default())
-    }
-}
-
-fn mem(ty: Type, offset: i32) -> Mem {
-    Mem { align_log2: (ty.elem_bytes() as u8).trailing_zeros() as u8, offset, ..Mem::default() }
 }
 
 fn attrs(kind: NumKind, dim: Dim, ms: bool, operands: TexOperands) -> Attrs {

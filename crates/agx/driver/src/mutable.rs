@@ -1,6 +1,6 @@
 //! Buffers in mutable bindings.
 //!
-//! Programs find the buffers of a binding [`BUFFER_B`](crate::descriptor::BUFFER_B) bytes apart. Elements of a mutable binding have
+//! Programs find the buffers of a binding [`BUFFER_B`] bytes apart. Elements of a mutable binding have
 //! room for images, and are [`ROW_B`](tepui_agx_compiler::descriptor::ROW_B) bytes apart, so that the number of a buffer among them
 //! counts that many buffers.
 
@@ -12,8 +12,10 @@ use tepui_ir::{Attrs, Inst, Op, ResKind, Shader};
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 
-use crate::Agx;
-use crate::descriptor::BUFFER_B;
+use crate::family::Agx;
+
+/// Bytes of a buffer descriptor: address, size, zero.
+pub const BUFFER_B: u32 = 16;
 
 /// Multiplies the numbers of buffers in mutable bindings.
 pub fn run(s: &mut Shader, sets: &[Option<Arc<SetLayout<Agx>>>]) -> bool {

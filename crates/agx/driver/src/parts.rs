@@ -6,11 +6,9 @@
 //! pipelines from libraries, which may be linked while an application draws.
 //! [`tepui_agx_compiler::abi`] has the interface between the parts.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
-use rustc_hash::FxHashMap;
-use tepui_agx_compiler::abi::attribute::Attribute;
-use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile};
+use tepui_agx_compiler::abi::tile::{Layout, TARGETS};
 use tepui_agx_compiler::abi::{
     Attributes, Beyond, Colours, Fragment, Interface, Prolog, Vertex, VertexResults, parts,
 };
@@ -19,52 +17,9 @@ use tepui_agx_compiler::{Options, Program, Table, compile_as, link};
 use tepui_ir::{IoLoc, NumKind, Shader as Ir};
 use tepui_vulkan::{Result, vk};
 
+use crate::caches::{EpilogKey, FragmentPrologKey, Kept, MainKey, PartPrograms, VertexPrologKey};
 use crate::kernel::lock;
 use crate::shader::{Additions, FragmentKey, Shader, VertexKey, compile_error};
-
-/// Key of a main part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum MainKey {
-    Vertex { multiview: bool, negative_one_to_one: bool },
-    Fragment { per_sample: bool, whole_coverage: bool, additions: Additions },
-}
-
-/// The main parts of a shader.
-#[derive(Default)]
-pub struct Mains(RwLock<FxHashMap<MainKey, Arc<Program>>>);
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct VertexPrologKey {
-    attributes: Vec<Option<Attribute>>,
-    /// Components that are read, as in [`VertexTable`].
-    components: u128,
-    beyond: Beyond,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct FragmentPrologKey {
-    prolog: Prolog,
-    first_coefficient: u8,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct EpilogKey {
-    /// The main part's table, without fields that an epilog ignores.
-    behind: FragmentTable,
-    kinds: [NumKind; TARGETS],
-    tile: Tile,
-    per_sample: bool,
-}
-
-type Kept<K> = Mutex<FxHashMap<K, Arc<Program>>>;
-
-/// The prologs and epilogs of a device.
-#[derive(Default)]
-pub struct PartPrograms {
-    vertex_prologs: Kept<VertexPrologKey>,
-    fragment_prologs: Kept<FragmentPrologKey>,
-    epilogs: Kept<EpilogKey>,
-}
 
 /// A program of a map, compiled if it is not there. Two threads may compile the same; the first stays.
 fn kept<K: Clone + Eq + std::hash::Hash>(
@@ -186,8 +141,7 @@ impl Shader {
                 negative_one_to_one: state.negative_one_to_one,
             },
             tepui_ir::Stage::Fragment => {
-                let shades_samples =
-                    crate::encoder::variants::shades_samples(state, state.samples as u8);
+                let shades_samples = crate::shader::shades_samples(state, state.samples as u8);
                 MainKey::Fragment {
                     per_sample: shades_samples,
                     whole_coverage: !shades_samples,

@@ -31,12 +31,12 @@ use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::{Error, Result, vk};
 use xxhash_rust::xxh3;
 
-use crate::Agx;
-use crate::descriptor::BUFFER_B;
+use crate::caches::Mains;
 use crate::device::{Code, Device};
 use crate::encoder::bindings::long;
+use crate::family::Agx;
 use crate::meta::statistics::count_fragments;
-use crate::parts::Mains;
+use crate::mutable::BUFFER_B;
 
 /// Location of a binding's descriptors.
 #[derive(Clone, Copy, Debug)]
@@ -332,6 +332,11 @@ pub struct Variant {
     /// Cache of links: varyings of fragments with vertices, by the vertex variant's `id` and the
     /// provoking vertex.
     links: RwLock<FxHashMap<(u64, u8), Arc<Linked>>>,
+}
+
+/// Whether the state asks fragment shaders to run for each sample.
+pub fn shades_samples(s: &tepui_vulkan::state::GraphicsState, samples: u8) -> bool {
+    s.sample_shading && s.min_sample_shading * f32::from(samples) > 1.0
 }
 
 /// Linking mode of a variant.

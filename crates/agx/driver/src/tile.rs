@@ -5,9 +5,8 @@
 //! writes each colour's block to its image.
 
 use std::fmt::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use tepui_agx_compiler::Options;
 use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile};
 use tepui_agx_compiler::abi::{Colours, Fragment, Interface};
@@ -20,43 +19,11 @@ use tepui_ir::{
 };
 use tepui_vulkan::{Error, Result, vk};
 
+pub use crate::caches::Before;
+use crate::caches::{BackgroundKey, EndKey};
 use crate::device::{Code, Device};
 use crate::kernel::lock;
 use crate::shader::{Places, Variant};
-
-/// Initialisation of a colour before the first fragment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Before {
-    /// None.
-    Nothing,
-    /// It is cleared to driver words 4 n to 4 n + 3.
-    Clear,
-    /// It is loaded from texture state.
-    Load,
-}
-
-/// Key of a background program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct BackgroundKey {
-    formats: [Option<i32>; TARGETS],
-    samples: u8,
-    before: [Before; TARGETS],
-}
-
-/// Key of an end-of-tile program: formats, samples, and a mask of the stored colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct EndKey {
-    formats: [Option<i32>; TARGETS],
-    samples: u8,
-    stored: u8,
-}
-
-/// Programs of tiles by what they are made for.
-#[derive(Default)]
-pub struct TilePrograms {
-    background: Mutex<FxHashMap<BackgroundKey, Arc<Variant>>>,
-    end: Mutex<FxHashMap<EndKey, Arc<Code>>>,
-}
 
 /// The words of the tilebuffer.
 pub fn shared(layout: &Layout, samples: u8) -> usc::Shared {

@@ -10,8 +10,8 @@ use tepui_vulkan::{Result, vk};
 
 use super::Encoder;
 use super::parts::{flat, kind_of, part_of};
-use crate::Agx;
 use crate::descriptor::{self, Row};
+use crate::family::Agx;
 use crate::meta::Program;
 
 /// Contents of a clear inside of a rendering.

@@ -12,7 +12,7 @@ use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use super::bindings::{Bindings, Halves, word};
 use super::order::{Wait, splits, wait_of};
 use super::{Encoder, put};
-use crate::Agx;
+use crate::family::Agx;
 use crate::shader::Variant;
 
 impl Encoder {

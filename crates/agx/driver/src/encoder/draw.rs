@@ -18,7 +18,7 @@ use super::index::index_list;
 use super::render::{PLACES, Programs, RECENT, Render};
 use super::variants::{VertexSources, fragment_key, provoking, vertex_key};
 use super::{Encoder, Unfinished, put};
-use crate::Agx;
+use crate::family::Agx;
 use crate::shader::{Additions, Linked, Value, Variant};
 use crate::state;
 use crate::tile::shared;

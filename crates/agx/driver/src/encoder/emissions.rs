@@ -12,7 +12,7 @@ use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 use super::Encoder;
 use super::bindings::{Bindings, split};
 use super::feedback::FIT_VERTICES;
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::Program;
 use crate::meta::expand::params;
 use crate::meta::feedback::PARAMETERS_B;

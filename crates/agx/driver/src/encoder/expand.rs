@@ -20,7 +20,7 @@ use super::stages::{
     record_key, topology,
 };
 use super::variants::VertexSources;
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::expand::params;
 use crate::shader::{Linking, Shader, Variant};
 

@@ -15,7 +15,7 @@ use tepui_vulkan::{Error, Result};
 use super::Encoder;
 use super::bindings::split;
 use super::variants::{VertexSources, vertex_key};
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::Program;
 use crate::meta::feedback::{LIST, Order, PARAMETERS_B, UNROLL_ALL, UNROLL_FROM};
 use crate::shader::Results;

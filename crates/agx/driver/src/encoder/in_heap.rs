@@ -21,7 +21,7 @@ use super::stages::{
     Stages, input_order, list_buffer, list_topology, makes_points, record_key, topology,
 };
 use super::variants::VertexSources;
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::Program;
 use crate::meta::expand::params;
 use crate::meta::feedback::{Order, UNROLL_ALL, UNROLL_FROM};

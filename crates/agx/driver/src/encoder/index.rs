@@ -7,8 +7,8 @@ use tepui_vulkan::command::{CommandState, IndexBuffer};
 
 use super::stream::VertexStream;
 use super::{Encoder, put};
-use crate::Agx;
 use crate::device::packet;
+use crate::family::Agx;
 
 /// Maximum bytes of a draw's indices that are copied for padding.
 pub(super) const PADDED_B: u64 = 1 << 26;

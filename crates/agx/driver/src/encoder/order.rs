@@ -12,7 +12,7 @@
 use tepui_vulkan::dependency::{ATTACHMENT_WRITES, Dependency, PRE_RASTERISER};
 use tepui_vulkan::vk::{DependencyFlags, PipelineStageFlags2 as Stages};
 
-use crate::Agx;
+use crate::family::Agx;
 
 /// What the next launch waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

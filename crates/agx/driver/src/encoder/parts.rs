@@ -6,8 +6,8 @@ use tepui_layout::Dimension;
 use tepui_vulkan::backend::ImageRef;
 use tepui_vulkan::vk;
 
-use crate::Agx;
 use crate::descriptor::Part;
+use crate::family::Agx;
 use crate::image::Image;
 
 pub(super) const IDENTITY: [vk::ComponentSwizzle; 4] = [vk::ComponentSwizzle::IDENTITY; 4];

@@ -18,7 +18,7 @@ use super::parts::kind_of;
 use super::side::Side;
 use super::transfer::{each_aspect, has_compressed_level, side_of};
 use super::{Encoder, Unfinished};
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::Program;
 use crate::query::Queries;
 

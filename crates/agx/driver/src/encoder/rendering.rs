@@ -14,9 +14,9 @@ use super::bindings::Bindings;
 use super::parts::{flat, part_of};
 use super::render::Render;
 use super::{Encoder, Work, put};
-use crate::Agx;
 use crate::descriptor::{self, Row};
 use crate::device::packet;
+use crate::family::Agx;
 use crate::tile::{Before, shared};
 
 /// Depth or stencil as the depth unit loads and stores it.

@@ -10,7 +10,7 @@ use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
 use super::variants::vertex_key;
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::feedback::Order;
 use crate::shader::{Results, Shader, VertexKey};
 

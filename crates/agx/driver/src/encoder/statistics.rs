@@ -14,7 +14,7 @@ use super::Encoder;
 use super::bindings::{Bindings, split};
 use super::counted::{COUNTED, RASTERISED, Statistics};
 use super::stages::input_order;
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::Program;
 use crate::query::Queries;
 

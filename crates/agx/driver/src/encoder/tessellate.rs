@@ -15,7 +15,7 @@ use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 use super::Encoder;
 use super::bindings::{Bindings, split};
 use super::stages::{Tessellated, makes_points};
-use crate::Agx;
+use crate::family::Agx;
 use crate::meta::Program;
 use crate::meta::expand::params;
 use crate::shader::Shader;

@@ -13,8 +13,8 @@ use super::bindings::Bindings;
 use super::compression::{Area, is_compressed};
 use super::parts::{IDENTITY, colour_format, kind_of, part_of};
 use super::side::Side;
-use crate::Agx;
 use crate::descriptor::{self, Part, Row};
+use crate::family::Agx;
 use crate::meta::{Program, RECTANGLE, Resolve};
 
 impl Encoder {

@@ -16,9 +16,9 @@ use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::vk;
 
 use super::bindings::{Halves, long, word};
-use crate::Agx;
 use crate::device::Device;
-use crate::shader::{Additions, FragmentKey, Linking, Results, Shader, VertexKey};
+use crate::family::Agx;
+use crate::shader::{Additions, FragmentKey, Linking, Results, Shader, VertexKey, shades_samples};
 use crate::state;
 
 /// The vertex of a primitive whose flat values count, as primitives are assembled.
@@ -70,11 +70,6 @@ pub(super) struct VertexSources<'a> {
     pub draw_index: u32,
     /// View.
     pub view: u32,
-}
-
-/// Whether the state asks fragment shaders to run for each sample.
-pub fn shades_samples(s: &GraphicsState, samples: u8) -> bool {
-    s.sample_shading && s.min_sample_shading * f32::from(samples) > 1.0
 }
 
 /// Whether a target's components stay in part as they are.

@@ -10,7 +10,8 @@ use tepui_ir::{
     Attrs, Barrier, Dim, MemSet, NumKind, Op, ResKind, Scope, TexOperands, Type, Value,
 };
 
-use super::{Make, SIDE_WORDS, attrs};
+use super::builder::Make;
+use super::{SIDE_WORDS, attrs};
 use crate::format::{Numbers, Packing};
 
 /// Threads of a workgroup that opens a tile: a SIMD-group.

@@ -7,7 +7,7 @@ use tepui_expand::tessellate::word as tessellate;
 use tepui_expand::{TESSELLATED_B, word as stage};
 use tepui_ir::{Attrs, Op, Reduce, ReduceOp, Type, Value};
 
-use super::Make;
+use super::builder::Make;
 use super::feedback::{Order, position};
 
 /// The parameters of an expanded draw in memory, by byte: words of the geometry or control shader come first ([`stage`]).

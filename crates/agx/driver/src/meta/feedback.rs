@@ -5,7 +5,7 @@ use tepui_ir::{Op, Type, Value};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan::vk;
 
-use super::Make;
+use super::builder::Make;
 
 /// Bytes of the parameters of a capture: the words that programs read ([`tepui_agx_compiler::abi::capture`]), then the
 /// arguments of the indirect dispatch.

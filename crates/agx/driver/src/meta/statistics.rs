@@ -2,7 +2,7 @@
 
 use tepui_ir::{AtomicOp, Attrs, Builder, Mem, Op, Shader, Type, Value};
 
-use super::Make;
+use super::builder::Make;
 use super::feedback::Order;
 
 /// Adds to a 64-bit number in memory.
