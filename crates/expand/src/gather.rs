@@ -5,7 +5,7 @@
 //! outputs of the primitives that fit.
 
 use crate::record::Record;
-use crate::{Emission, RESTART, THREADS};
+use crate::{Emission, RESTART};
 use tepui_ir::{
     Attrs, Builder, Builtin, Capture, IoLoc, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage,
     Type, Value, Var, VarData,
@@ -42,8 +42,8 @@ pub fn vertices(output: PrimitiveKind) -> u32 {
 
 /// Makes the program that counts the primitives of each invocation in one of its lists.
 #[must_use]
-pub fn count(emission: &Emission, list: u32) -> Shader {
-    build(emission, list, |w, b| {
+pub fn count(emission: &Emission, list: u32, lanes: u32) -> Shader {
+    build(emission, list, lanes, |w, b| {
         let n = b.load_var(w.primitives, None);
         let to = w.table_entry(b);
         store(b, to, 0, n);
@@ -59,9 +59,10 @@ pub fn shader(
     emission: &Emission,
     list: u32,
     last: bool,
+    lanes: u32,
 ) -> Shader {
     let each = vertices(emission.output);
-    let mut s = build_with(emission, list, |w, b, k, run| {
+    let mut s = build_with(emission, list, lanes, |w, b, k, run| {
         // The primitive's number among all, and the destination of its vertices.
         let n = b.load_var(w.primitives, None);
         let entry = w.table_entry(b);
@@ -189,16 +190,22 @@ impl Walk {
     }
 }
 
-fn build(emission: &Emission, list: u32, end: impl FnOnce(&Walk, &mut Builder<'_>)) -> Shader {
-    walk(emission, list, |_, _, _, _| {}, end)
+fn build(
+    emission: &Emission,
+    list: u32,
+    lanes: u32,
+    end: impl FnOnce(&Walk, &mut Builder<'_>),
+) -> Shader {
+    walk(emission, list, lanes, |_, _, _, _| {}, end)
 }
 
 fn build_with(
     emission: &Emission,
     list: u32,
+    lanes: u32,
     each: impl FnOnce(&Walk, &mut Builder<'_>, Value, Value),
 ) -> Shader {
-    walk(emission, list, each, |_, _| {})
+    walk(emission, list, lanes, each, |_, _| {})
 }
 
 /// Walks over the indices of each invocation: `each` builds what happens at the last index of a
@@ -206,11 +213,12 @@ fn build_with(
 fn walk(
     emission: &Emission,
     list: u32,
+    lanes: u32,
     each: impl FnOnce(&Walk, &mut Builder<'_>, Value, Value),
     end: impl FnOnce(&Walk, &mut Builder<'_>),
 ) -> Shader {
     let mut s = Shader::new(Stage::Compute);
-    s.info.workgroup_size = [THREADS, 1, 1];
+    s.info.workgroup_size = [lanes, 1, 1];
     let mut var =
         |name: &str| s.vars.push(VarData { ty: Type::B32, len: None, name: name.to_owned() });
     let (primitives, run, at) = (var("primitives"), var("run"), var("at"));

@@ -13,7 +13,8 @@
 //! - [`tessellate`] builds the programs of the tessellator.
 //!
 //! A stage is launched with x counting the invocations of an instance and y the instances. It finds its
-//! buffers in words that the driver supplies ([`word`]), read with `load_uniform`.
+//! buffers in words that the driver supplies ([`word`]), read with `load_uniform`. Workgroups are sub-groups: their lanes are a
+//! parameter of what makes programs.
 //!
 //! A geometry shader's invocation has a fixed number of slots for vertices and indices ([`Emission`]),
 //! so that all invocations run in parallel and the order of primitives is that of the index list.
@@ -23,6 +24,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capture;
 mod emitted;
 pub mod gather;
 mod kernel;
@@ -40,9 +42,6 @@ use tepui_ir::{Attrs, Op, PrimitiveKind, Shader};
 
 /// The index that ends a strip.
 pub const RESTART: u32 = u32::MAX;
-
-/// Threads of a workgroup of a geometry or evaluation shader.
-pub const THREADS: u32 = 32;
 
 /// Byte offsets of the driver's words: two words for an address.
 pub mod word {

@@ -2,7 +2,7 @@
 //! rasteriser becomes a vertex shader instead.
 
 use crate::record::Record;
-use crate::{Emission, MAX_STREAMS, RESTART, TESSELLATED_B, THREADS, list_of, lists, pull, word};
+use crate::{Emission, MAX_STREAMS, RESTART, TESSELLATED_B, list_of, lists, pull, word};
 use serde::{Deserialize, Serialize};
 use tepui_ir::{
     Attrs, Builtin, Inst, IoLoc, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage, Type,
@@ -46,11 +46,11 @@ pub enum Unsupported {
     Vertices(u32),
 }
 
-/// Makes the compute shader of a geometry or tessellation shader.
+/// Makes the compute shader of a geometry or tessellation shader, for sub-groups of `lanes`.
 ///
 /// # Errors
 /// [`Unsupported`] when the shader has what is not expanded.
-pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
+pub fn lower(s: &mut Shader, expansion: &Expansion, lanes: u32) -> Result<(), Unsupported> {
     let stage = s.info.stage;
     let emission = Emission::of(s);
     if let Some(n) = emission.streams.checked_sub(1)
@@ -63,10 +63,10 @@ pub fn lower(s: &mut Shader, expansion: &Expansion) -> Result<(), Unsupported> {
         _ => 0,
     };
     let threads = match stage {
-        Stage::Geometry | Stage::TessEvaluation => THREADS,
-        Stage::TessControl if out == 0 || out > THREADS => return Err(Unsupported::Vertices(out)),
+        Stage::Geometry | Stage::TessEvaluation => lanes,
+        Stage::TessControl if out == 0 || out > lanes => return Err(Unsupported::Vertices(out)),
         // The patches that fit into a subgroup.
-        Stage::TessControl => THREADS / out * out,
+        Stage::TessControl => lanes / out * out,
         stage => return Err(Unsupported::Stage(stage)),
     };
     let mut pass = Memory::new(s, expansion);

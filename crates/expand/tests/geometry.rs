@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 
 use tepui_expand::record::Record;
-use tepui_expand::{Emission, Expansion, RESTART, THREADS, lower, word};
+use tepui_expand::{Emission, Expansion, RESTART, lower, word};
 use tepui_ir::interp::{self, Group, Memory};
 use tepui_ir::{
     Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, PrimitiveKind, Sampling, Shader,
     Stage, Type, Value,
 };
+
+/// Lanes of a sub-group.
+const LANES: u32 = 16;
 
 const POSITION: IoLoc = IoLoc::Builtin(Builtin::Position);
 const COLOUR: IoLoc = IoLoc::Location(1);
@@ -135,7 +138,7 @@ fn memory_holds_what_is_emitted() {
         // The layout of the vertex shader before, which writes the same outputs.
         let expansion = Expansion { vertices: record, tessellated, ..Expansion::default() };
         let mut s = original.clone();
-        lower(&mut s, &expansion).expect("it is expanded");
+        lower(&mut s, &expansion, LANES).expect("it is expanded");
         tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
 
         let stride = record.stride() as usize;
@@ -175,7 +178,7 @@ fn memory_holds_what_is_emitted() {
         words[word::COUNT as usize..][..4].copy_from_slice(&PRIMITIVES.to_le_bytes());
         words[word::PATCH_COUNT as usize..][..4].copy_from_slice(&PATCHES.to_le_bytes());
         m.uniforms = words;
-        let groups = (PRIMITIVES * 2).div_ceil(THREADS);
+        let groups = (PRIMITIVES * 2).div_ceil(LANES);
         interp::dispatch(&s, [groups, INSTANCES, 1], &mut m, 10_000_000).expect("it runs");
         assert_eq!(m.out_of_bounds, 0);
 
@@ -324,7 +327,7 @@ fn indices_are_written_unless_vertices_are_drawn_in_order() {
         let stride = record.stride() as usize;
         let expansion = Expansion { vertices: record, in_order, ..Expansion::default() };
         let mut s = original.clone();
-        lower(&mut s, &expansion).expect("it is expanded");
+        lower(&mut s, &expansion, LANES).expect("it is expanded");
         tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
         let vertices = (PRIMITIVES * emission.vertices) as usize;
         let indices = if in_order { 1 } else { (PRIMITIVES * emission.indices) as usize };
@@ -344,7 +347,7 @@ fn indices_are_written_unless_vertices_are_drawn_in_order() {
         }
         words[word::COUNT as usize..][..4].copy_from_slice(&PRIMITIVES.to_le_bytes());
         m.uniforms = words;
-        let groups = PRIMITIVES.div_ceil(THREADS);
+        let groups = PRIMITIVES.div_ceil(LANES);
         interp::dispatch(&s, [groups, 1, 1], &mut m, 10_000_000).expect("it runs");
         assert_eq!(m.out_of_bounds, 0);
         let word = |bytes: &[u8], at: usize| {

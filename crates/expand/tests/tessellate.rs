@@ -1,8 +1,8 @@
 //! The tessellator's programs write the points and triangles of the plain tessellator of `tepui-tessellator`.
 
 use proptest::prelude::*;
+use tepui_expand::TESSELLATED_B;
 use tepui_expand::tessellate::{Tessellation, Worker, count, fill, word};
-use tepui_expand::{TESSELLATED_B, THREADS};
 use tepui_ir::interp::{self, Memory};
 use tepui_ir::{PrimitiveKind, Spacing};
 use tepui_tessellator::{Domain, ONE, Output, Tessellated};
@@ -35,7 +35,7 @@ type Levels = ([f32; 4], [f32; 2]);
 /// Bytes of a patch's record here: 8 bytes, then the levels.
 const STRIDE: u32 = 40;
 
-fn run(t: &Tessellation, patches: &[Levels], worker: Worker) -> Vec<Pattern> {
+fn run(t: &Tessellation, patches: &[Levels], worker: Worker, lanes: u32) -> Vec<Pattern> {
     let n = patches.len() as u32;
     let mut records = Vec::new();
     for (outer, inner) in patches {
@@ -55,10 +55,9 @@ fn run(t: &Tessellation, patches: &[Levels], worker: Worker) -> Vec<Pattern> {
         words[at as usize..][..4].copy_from_slice(&v.to_le_bytes());
     }
     m.uniforms = words.clone();
-    let program = count(t);
+    let program = count(t, lanes);
     tepui_ir::validate(&program).unwrap_or_else(|e| panic!("{e}\n{program}"));
-    interp::dispatch(&program, [n.div_ceil(THREADS), 1, 1], &mut m, 100_000_000)
-        .expect("it counts");
+    interp::dispatch(&program, [n.div_ceil(lanes), 1, 1], &mut m, 100_000_000).expect("it counts");
     let alike = m.physical[&(6 << 32)] == [0; 4];
     let counted = |(outer, inner): &Levels| {
         let edges = match t.domain {
@@ -87,11 +86,11 @@ fn run(t: &Tessellation, patches: &[Levels], worker: Worker) -> Vec<Pattern> {
     put(&mut words, &mut m, word::LIST, 4, vec![0xee; (sums[0] * TESSELLATED_B) as usize]);
     put(&mut words, &mut m, word::INDEX_LIST, 5, vec![0xee; 4 * sums[1] as usize]);
     m.uniforms = words;
-    let program = fill(t, worker);
+    let program = fill(t, worker, lanes);
     tepui_ir::validate(&program).unwrap_or_else(|e| panic!("{e}\n{program}"));
     let groups = match worker {
         Worker::Group => n,
-        Worker::Thread => n.div_ceil(THREADS),
+        Worker::Thread => n.div_ceil(lanes),
     };
     interp::dispatch(&program, [groups, 1, 1], &mut m, 100_000_000).expect("it tessellates");
     assert_eq!(m.out_of_bounds, 0);
@@ -121,12 +120,22 @@ fn put(words: &mut [u8], m: &mut Memory, at: u32, k: u64, bytes: Vec<u8>) {
     m.physical.insert(k << 32, bytes);
 }
 
-fn check(t: &Tessellation, patches: &[Levels]) {
-    for worker in [Worker::Group, Worker::Thread] {
-        for (got, levels) in run(t, patches, worker).into_iter().zip(patches) {
+/// Workers, and lanes of a sub-group.
+const WORKERS: [(Worker, u32); 4] =
+    [(Worker::Group, 32), (Worker::Thread, 32), (Worker::Group, 16), (Worker::Thread, 8)];
+
+fn check(t: &Tessellation, patches: &[Levels], workers: &[(Worker, u32)]) {
+    for &(worker, lanes) in workers {
+        for (got, levels) in run(t, patches, worker, lanes).into_iter().zip(patches) {
             let want = tessellate(t, levels.0, levels.1);
-            assert_eq!(got.points, want.points, "points of {levels:?}, {t:?}, {worker:?}");
-            assert_eq!(got.indices, want.indices, "indices of {levels:?}, {t:?}, {worker:?}");
+            assert_eq!(
+                got.points, want.points,
+                "points of {levels:?}, {t:?}, {worker:?} of {lanes}"
+            );
+            assert_eq!(
+                got.indices, want.indices,
+                "indices of {levels:?}, {t:?}, {worker:?} of {lanes}"
+            );
         }
     }
 }
@@ -162,13 +171,13 @@ fn special_levels() {
     for domain in DOMAINS {
         for &spacing in Spacing::ALL {
             let t = Tessellation { domain, spacing, points: false, clockwise: false };
-            check(&t, &patches);
-            check(&t, &same);
+            check(&t, &patches, &WORKERS);
+            check(&t, &same, &WORKERS);
         }
         // The topology that they are drawn as matters little to the levels.
         let t = Tessellation { domain, spacing: Spacing::Equal, points: true, clockwise: false };
-        check(&t, &patches[..20]);
-        check(&Tessellation { points: false, clockwise: true, ..t }, &patches[..20]);
+        check(&t, &patches[..20], &WORKERS);
+        check(&Tessellation { points: false, clockwise: true, ..t }, &patches[..20], &WORKERS);
     }
 }
 
@@ -183,7 +192,7 @@ proptest! {
         for domain in DOMAINS {
             for &spacing in Spacing::ALL {
                 let t = Tessellation { domain, spacing, points: false, clockwise: false };
-                check(&t, &patches);
+                check(&t, &patches, &WORKERS[..2]);
             }
         }
     }

@@ -231,7 +231,7 @@ pub fn compile_as(
 ) -> Result<Program> {
     stack::for_shader(s).run(|| {
         if let Interface::Expanded(expansion) = interface {
-            tepui_expand::lower(s, expansion)?;
+            tepui_expand::lower(s, expansion, abi::capture::THREADS)?;
         }
         abi::colour::run(s, interface)?;
         abi::views::run(s, interface);

@@ -5,28 +5,25 @@
 //! instead, and their tiles opened before they are written ([`compression`]). Blits and resolves go through the texture unit and
 //! the pixel back end, which convert.
 
-pub(crate) mod builder;
 pub mod compression;
-pub mod expand;
-pub mod feedback;
+mod pixels;
 pub mod program;
-pub mod statistics;
 
 use std::sync::Arc;
 
 use tepui_agx_compiler::abi::spilled;
-use tepui_expand::tessellate::{self};
 use tepui_ir::{
-    Access, Attrs, Builder, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, NumKind, Op,
-    ResKind, Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
+    Access, Attrs, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, NumKind, Op, ResKind,
+    Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
 };
 use tepui_vulkan::Result;
+use tepui_vulkan_expand::MetaBuilder;
 
 use crate::caches::Meta;
 use crate::device::Device;
 use crate::kernel::lock;
 use crate::shader::{Linking, Origin, Places, Shader};
-use builder::Make;
+use pixels::Pixels as _;
 pub use program::{Program, Resolve};
 
 impl Device {
@@ -34,7 +31,8 @@ impl Device {
     ///
     /// # Errors
     /// When it does not compile, which is a mistake.
-    pub fn meta(self: &Arc<Self>, p: Program) -> Result<Arc<Shader>> {
+    pub fn meta(self: &Arc<Self>, p: impl Into<Program>) -> Result<Arc<Shader>> {
+        let p = p.into();
         let meta = self.meta.get_or_init(Meta::default);
         if let Some(s) = lock(&meta.0).get(&p) {
             return Ok(s.clone());
@@ -73,6 +71,9 @@ fn attrs(kind: NumKind, dim: Dim, ms: bool, operands: TexOperands) -> Attrs {
     })
 }
 
+/// Lanes of a SIMD-group.
+pub const LANES: u32 = tepui_agx_compiler::abi::capture::THREADS;
+
 /// Words of a side of a copy.
 pub const SIDE_WORDS: u32 = 10;
 
@@ -81,8 +82,7 @@ pub const RECTANGLE: [u32; 3] = [8, 4, 1];
 
 fn build(p: Program) -> Ir {
     let stage = match p {
-        Program::CountTessellated(t) => return tessellate::count(&t),
-        Program::Tessellate(t, worker) => return tessellate::fill(&t, worker),
+        Program::Expand(p) => return p.build(LANES),
         Program::ClearVertices => Stage::Vertex,
         Program::ClearFragments(..) | Program::ResolveTile { .. } | Program::Nothing => {
             Stage::Fragment
@@ -96,18 +96,10 @@ fn build(p: Program) -> Ir {
         | Program::Mark
         | Program::Blit { .. }
         | Program::Resolve { .. } => RECTANGLE,
-        Program::Word
-        | Program::Fit
-        | Program::Place { .. }
-        | Program::PlaceTessellated(_)
-        | Program::ByteCount
-        | Program::Part
-        | Program::Add
-        | Program::CountDraws(_)
-        | Program::CountThreads => [1; 3],
-        _ => [32, 1, 1],
+        Program::Word => [1; 3],
+        _ => [LANES, 1, 1],
     };
-    let mut m = Make(Builder::new(&mut s));
+    let mut m = MetaBuilder::new(&mut s, LANES);
     match p {
         Program::Copy { unit, units, from_tiled, to_tiled } => {
             copy(&mut m, unit, units, from_tiled, to_tiled)
@@ -132,19 +124,6 @@ fn build(p: Program) -> Ir {
             let (at, word) = (m.driver_long(0), m.driver(2));
             m.store(at, word, 0);
         }
-        Program::Unroll { order, index_bytes } => feedback::unroll(&mut m, order, index_bytes),
-        Program::Place { order, index_bytes, restart } => {
-            expand::place(&mut m, order, index_bytes, restart)
-        }
-        Program::Part => expand::part(&mut m),
-        Program::Sums => expand::sums(&mut m),
-        Program::PlaceTessellated(geometry) => expand::place_tessellated(&mut m, geometry),
-        Program::Restarts { order, index_bytes } => expand::restarts(&mut m, order, index_bytes),
-        Program::Fit => feedback::fit(&mut m),
-        Program::ByteCount => feedback::byte_count(&mut m),
-        Program::Add => statistics::add(&mut m),
-        Program::CountDraws(order) => statistics::count_draws(&mut m, order),
-        Program::CountThreads => statistics::count_threads(&mut m),
         Program::Count(words) => copy_elements(
             &mut m,
             words,
@@ -158,7 +137,7 @@ fn build(p: Program) -> Ir {
             &mut m,
             words,
             |m, _, word| {
-                let (zero, inverted) = (m.0.u32(0), m.driver(8));
+                let (zero, inverted) = (m.ir.u32(0), m.driver(8));
                 let v = m.load(word, Type::B32, 0);
                 let is_set = m.op(Op::INe, v, zero);
                 let inverts = m.op(Op::INe, inverted, zero);
@@ -176,9 +155,9 @@ fn build(p: Program) -> Ir {
         Program::ResolveTile { averaged, first, integers, samples } => {
             resolve_tile(&mut m, averaged, first, integers, samples)
         }
-        Program::CountTessellated(_) | Program::Tessellate(..) | Program::Nothing => {}
+        Program::Expand(_) | Program::Nothing => {}
     }
-    m.0.yield_(&[]);
+    m.ir.yield_(&[]);
     s
 }
 
@@ -186,9 +165,9 @@ fn build(p: Program) -> Ir {
 /// address, the words that `cleared` selects become zeros. Words: source, destination, address of the
 /// condition, stride of the source, elements.
 fn copy_elements(
-    m: &mut Make<'_>,
+    m: &mut MetaBuilder<'_>,
     words: u8,
-    keeps: impl FnOnce(&mut Make<'_>, Value, Value) -> Value,
+    keeps: impl FnOnce(&mut MetaBuilder<'_>, Value, Value) -> Value,
     cleared: impl Fn(i32) -> bool,
 ) {
     let [x, ..] = m.id();
@@ -200,20 +179,20 @@ fn copy_elements(
         let (i, stride) = (m.long(x), m.long(stride));
         let a = m.op(Op::IMul, i, stride);
         let a = m.op(Op::IAdd, from, a);
-        let own = m.0.u64(u64::from(words) * 4);
+        let own = m.ir.u64(u64::from(words) * 4);
         let b = m.op(Op::IMul, i, own);
         let b = m.op(Op::IAdd, to, b);
-        let zero = m.0.u32(0);
+        let zero = m.ir.u32(0);
         for k in 0..i32::from(words) {
             let v = m.load(a, Type::B32, 4 * k);
-            let v = if cleared(k) { m.0.select(kept, v, zero) } else { v };
+            let v = if cleared(k) { m.ir.select(kept, v, zero) } else { v };
             m.store(b, v, 4 * k);
         }
     });
 }
 
 /// Words: source side, destination side, width, height and depth in elements.
-fn copy(m: &mut Make<'_>, unit: u8, units: u8, from_tiled: bool, to_tiled: bool) {
+fn copy(m: &mut MetaBuilder<'_>, unit: u8, units: u8, from_tiled: bool, to_tiled: bool) {
     let at = m.id();
     let mut inside = None;
     for k in 0..3 {
@@ -242,7 +221,7 @@ fn copy(m: &mut Make<'_>, unit: u8, units: u8, from_tiled: bool, to_tiled: bool)
 
 /// Words: 0 to 2 first pixel and layer of the destination, 3 to 5 its size, 6 to 8 scales, 9 to 11 offsets in source coordinates
 /// (normalised), 12 first layer of the source, 13 to 15 bits of smallest and largest coordinates are left to the sampler.
-fn blit(m: &mut Make<'_>, kind: NumKind, deep: bool) {
+fn blit(m: &mut MetaBuilder<'_>, kind: NumKind, deep: bool) {
     let id = m.id();
     let mut inside = None;
     for k in 0..3 {
@@ -260,10 +239,10 @@ fn blit(m: &mut Make<'_>, kind: NumKind, deep: bool) {
     );
     let target = m.image(1, ResKind::StorageImage, kind, Dim::D2, false);
     m.when(inside, |m| {
-        let half = m.0.f32(0.5);
+        let half = m.ir.f32(0.5);
         let mut coords: Vec<Value> = (0..if deep { 3 } else { 2 })
             .map(|k| {
-                let f = m.0.convert(Op::U2F, id[k as usize], 32);
+                let f = m.ir.convert(Op::U2F, id[k as usize], 32);
                 let f = m.op(Op::FAdd, f, half);
                 let (scale, offset) = (m.driver(6 + k), m.driver(9 + k));
                 let f = m.op(Op::FMul, f, scale);
@@ -273,12 +252,12 @@ fn blit(m: &mut Make<'_>, kind: NumKind, deep: bool) {
         if !deep {
             let first = m.driver(12);
             let layer = m.op(Op::IAdd, id[2], first);
-            coords.push(m.0.convert(Op::U2F, layer, 32));
+            coords.push(m.ir.convert(Op::U2F, layer, 32));
         }
-        let at = m.0.vec(&coords);
-        let lod = m.0.f32(0.0);
+        let at = m.ir.vec(&coords);
+        let lod = m.ir.f32(0.0);
         let dim = if deep { Dim::D3 } else { Dim::D2 };
-        let texel = m.0.value(
+        let texel = m.ir.value(
             Op::TexSampleLod,
             attrs(kind, dim, false, TexOperands::LOD),
             &[image, image, at, lod],
@@ -290,8 +269,8 @@ fn blit(m: &mut Make<'_>, kind: NumKind, deep: bool) {
                 m.op(Op::IAdd, id[k as usize], first)
             })
             .collect();
-        let to = m.0.vec(&to);
-        m.0.effect(
+        let to = m.ir.vec(&to);
+        m.ir.effect(
             Op::ImageStore,
             attrs(kind, Dim::D2, false, TexOperands::empty()),
             &[target, to, texel],
@@ -300,7 +279,7 @@ fn blit(m: &mut Make<'_>, kind: NumKind, deep: bool) {
 }
 
 /// Words: 0 to 2 first pixel and layer of the source, 3 to 5 of the destination, 6 to 8 the size.
-fn resolve(m: &mut Make<'_>, kind: NumKind, samples: u8, how: Resolve) {
+fn resolve(m: &mut MetaBuilder<'_>, kind: NumKind, samples: u8, how: Resolve) {
     let id = m.id();
     let mut inside = None;
     for k in 0..3 {
@@ -312,19 +291,19 @@ fn resolve(m: &mut Make<'_>, kind: NumKind, samples: u8, how: Resolve) {
     let image = m.image(0, ResKind::Texture, kind, Dim::D2, true);
     let target = m.image(1, ResKind::StorageImage, kind, Dim::D2, false);
     m.when(inside, |m| {
-        let place = |m: &mut Make<'_>, first: u32| {
+        let place = |m: &mut MetaBuilder<'_>, first: u32| {
             let all: Vec<Value> = (0..3)
                 .map(|k| {
                     let f = m.driver(first + k);
                     m.op(Op::IAdd, id[k as usize], f)
                 })
                 .collect();
-            m.0.vec(&all)
+            m.ir.vec(&all)
         };
         let (from, to) = (place(m, 0), place(m, 3));
-        let fetch = |m: &mut Make<'_>, n: u8| {
-            let sample = m.0.u32(u32::from(n));
-            m.0.value(
+        let fetch = |m: &mut MetaBuilder<'_>, n: u8| {
+            let sample = m.ir.u32(u32::from(n));
+            m.ir.value(
                 Op::TexFetch,
                 attrs(kind, Dim::D2, true, TexOperands::SAMPLE),
                 &[image, from, sample],
@@ -347,12 +326,12 @@ fn resolve(m: &mut Make<'_>, kind: NumKind, samples: u8, how: Resolve) {
                 all = m.op(op, all, next);
             }
             if how == Resolve::Average {
-                let share = m.0.f32(1.0 / f32::from(samples));
-                let share = m.0.splat(share, 4);
+                let share = m.ir.f32(1.0 / f32::from(samples));
+                let share = m.ir.splat(share, 4);
                 all = m.op(Op::FMul, all, share);
             }
         }
-        m.0.effect(
+        m.ir.effect(
             Op::ImageStore,
             attrs(kind, Dim::D2, false, TexOperands::empty()),
             &[target, to, all],
@@ -361,7 +340,7 @@ fn resolve(m: &mut Make<'_>, kind: NumKind, samples: u8, how: Resolve) {
 }
 
 /// Words: 0 results, 2 availability, 4 destination, 6 stride (2), 8 count. Results and availability are 64 bits each.
-fn queries(m: &mut Make<'_>, values: i32, wide: bool, availability: bool, partial: bool) {
+fn queries(m: &mut MetaBuilder<'_>, values: i32, wide: bool, availability: bool, partial: bool) {
     let [x, ..] = m.id();
     let count = m.driver(8);
     let inside = m.op(Op::ULt, x, count);
@@ -369,7 +348,7 @@ fn queries(m: &mut Make<'_>, values: i32, wide: bool, availability: bool, partia
         (m.driver_long(0), m.driver_long(2), m.driver_long(4), m.driver_long(6));
     m.when(inside, |m| {
         let i = m.long(x);
-        let own = m.0.u64(8 * values as u64);
+        let own = m.ir.u64(8 * values as u64);
         let (at, flag) = (m.op(Op::IMul, i, own), m.shl(i, 3));
         let (from, flag) = (m.op(Op::IAdd, results, at), m.op(Op::IAdd, ready, flag));
         let row = m.op(Op::IMul, i, stride);
@@ -377,9 +356,9 @@ fn queries(m: &mut Make<'_>, values: i32, wide: bool, availability: bool, partia
         let ty = if wide { Type::vec(32, 2) } else { Type::B32 };
         let step = if wide { 8 } else { 4 };
         let available = m.load(flag, Type::B32, 0);
-        let zero = m.0.u32(0);
+        let zero = m.ir.u32(0);
         let yes = m.op(Op::INe, available, zero);
-        let copy = |m: &mut Make<'_>| {
+        let copy = |m: &mut MetaBuilder<'_>| {
             for k in 0..values {
                 let v = m.load(from, ty, 8 * k);
                 m.store(to, v, step * k);
@@ -391,9 +370,9 @@ fn queries(m: &mut Make<'_>, values: i32, wide: bool, availability: bool, partia
             m.when(yes, copy);
         }
         if availability {
-            let one = m.0.u32(1);
-            let flag = m.0.select(yes, one, zero);
-            let v = if wide { m.0.vec(&[flag, zero]) } else { flag };
+            let one = m.ir.u32(1);
+            let flag = m.ir.select(yes, one, zero);
+            let v = if wide { m.ir.vec(&[flag, zero]) } else { flag };
             m.store(to, v, step * values);
         }
     });
@@ -411,27 +390,27 @@ fn slot(loc: IoLoc, component: u8, kind: NumKind) -> Attrs {
 }
 
 /// Words: 32 to 35 left, top, right and bottom in clip space, 36 depth, 37 first layer. A strip of four vertices for each layer.
-fn clear_vertices(m: &mut Make<'_>) {
-    let n = m.0.builtin(Builtin::VertexIndex, Type::B32);
-    let layer = m.0.builtin(Builtin::InstanceIndex, Type::B32);
-    let (one, two, zero) = (m.0.u32(1), m.0.u32(2), m.0.u32(0));
-    let pick = |m: &mut Make<'_>, bit: Value, low: u32, high: u32| {
+fn clear_vertices(m: &mut MetaBuilder<'_>) {
+    let n = m.ir.builtin(Builtin::VertexIndex, Type::B32);
+    let layer = m.ir.builtin(Builtin::InstanceIndex, Type::B32);
+    let (one, two, zero) = (m.ir.u32(1), m.ir.u32(2), m.ir.u32(0));
+    let pick = |m: &mut MetaBuilder<'_>, bit: Value, low: u32, high: u32| {
         let b = m.op(Op::IAnd, n, bit);
         let set = m.op(Op::INe, b, zero);
         let (l, h) = (m.driver(low), m.driver(high));
-        m.0.select(set, h, l)
+        m.ir.select(set, h, l)
     };
     let (x, y) = (pick(m, one, 32, 34), pick(m, two, 33, 35));
-    let (z, w) = (m.driver(36), m.0.f32(1.0));
-    let position = m.0.vec(&[x, y, z, w]);
-    m.0.effect(
+    let (z, w) = (m.driver(36), m.ir.f32(1.0));
+    let position = m.ir.vec(&[x, y, z, w]);
+    m.ir.effect(
         Op::StoreOutput,
         slot(IoLoc::Builtin(Builtin::Position), 0, NumKind::Float),
         &[position, zero],
     );
     let first = m.driver(37);
     let layer = m.op(Op::IAdd, layer, first);
-    m.0.effect(
+    m.ir.effect(
         Op::StoreOutput,
         slot(IoLoc::Builtin(Builtin::Layer), 0, NumKind::Uint),
         &[layer, zero],
@@ -439,23 +418,23 @@ fn clear_vertices(m: &mut Make<'_>) {
 }
 
 /// Resolves colours in the tile to images in the bindings after those of the render targets.
-fn resolve_tile(m: &mut Make<'_>, averaged: u8, first: u8, integers: u8, samples: u8) {
-    let zero = m.0.u32(0);
-    let place = m.0.builtin(Builtin::FragCoord, Type::vec(32, 4));
+fn resolve_tile(m: &mut MetaBuilder<'_>, averaged: u8, first: u8, integers: u8, samples: u8) {
+    let zero = m.ir.u32(0);
+    let place = m.ir.builtin(Builtin::FragCoord, Type::vec(32, 4));
     let mut at = [0, 1]
         .map(|c| {
-            let v = m.0.extract(place, c);
-            m.0.convert(Op::F2U, v, 32)
+            let v = m.ir.extract(place, c);
+            m.ir.convert(Op::F2U, v, 32)
         })
         .to_vec();
-    at.push(m.0.builtin(Builtin::Layer, Type::B32));
-    let at = m.0.vec(&at);
+    at.push(m.ir.builtin(Builtin::Layer, Type::B32));
+    let at = m.ir.vec(&at);
     for k in (0..8u16).filter(|k| (averaged | first) >> k & 1 != 0) {
         let kind = if integers >> k & 1 != 0 { NumKind::Uint } else { NumKind::Float };
-        let load = |m: &mut Make<'_>, n: u8| {
-            let n = m.0.u32(u32::from(n));
+        let load = |m: &mut MetaBuilder<'_>, n: u8| {
+            let n = m.ir.u32(u32::from(n));
             let slot = slot(IoLoc::Location(k), 0, kind);
-            m.0.value(Op::LoadOutputSample, slot, &[n], Type::vec(32, 4))
+            m.ir.value(Op::LoadOutputSample, slot, &[n], Type::vec(32, 4))
         };
         let mut colour = load(m, 0);
         if averaged >> k & 1 != 0 {
@@ -463,29 +442,29 @@ fn resolve_tile(m: &mut Make<'_>, averaged: u8, first: u8, integers: u8, samples
                 let next = load(m, n);
                 colour = m.op(Op::FAdd, colour, next);
             }
-            let share = m.0.f32(1.0 / f32::from(samples));
-            let share = m.0.splat(share, 4);
+            let share = m.ir.f32(1.0 / f32::from(samples));
+            let share = m.ir.splat(share, 4);
             colour = m.op(Op::FMul, colour, share);
         }
-        let r = m.0.shader.resources.push(Resource {
+        let r = m.ir.shader.resources.push(Resource {
             dim: Dim::D2,
             array: true,
             texels: kind,
             ..Resource::new(ResKind::StorageImage, spilled::SET, spilled::OWN + u32::from(k))
         });
-        let image = m.0.descriptor(r, zero, Access::default());
+        let image = m.ir.descriptor(r, zero, Access::default());
         let attrs = attrs(kind, Dim::D2, false, TexOperands::empty());
-        m.0.effect(Op::ImageStore, attrs, &[image, at, colour]);
+        m.ir.effect(Op::ImageStore, attrs, &[image, at, colour]);
     }
 }
 
 /// Words: colour n at 4 n.
-fn clear_fragments(m: &mut Make<'_>, colours: u8, integers: u8) {
-    let zero = m.0.u32(0);
+fn clear_fragments(m: &mut MetaBuilder<'_>, colours: u8, integers: u8) {
+    let zero = m.ir.u32(0);
     for k in (0..8u32).filter(|k| colours >> k & 1 != 0) {
         let words: Vec<Value> = (0..4).map(|c| m.driver(4 * k + c)).collect();
-        let colour = m.0.vec(&words);
+        let colour = m.ir.vec(&words);
         let kind = if integers >> k & 1 != 0 { NumKind::Uint } else { NumKind::Float };
-        m.0.effect(Op::StoreOutput, slot(IoLoc::Location(k as u16), 0, kind), &[colour, zero]);
+        m.ir.effect(Op::StoreOutput, slot(IoLoc::Location(k as u16), 0, kind), &[colour, zero]);
     }
 }

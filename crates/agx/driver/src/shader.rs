@@ -35,8 +35,8 @@ use crate::caches::Mains;
 use crate::device::{Code, Device};
 use crate::encoder::bindings::long;
 use crate::family::Agx;
-use crate::meta::statistics::count_fragments;
 use crate::mutable::BUFFER_B;
+use tepui_vulkan_expand::count_fragments;
 
 /// Location of a binding's descriptors.
 #[derive(Clone, Copy, Debug)]
@@ -902,8 +902,9 @@ impl Shader {
         // Numbers of their own among the shaders that follow from this one.
         let number =
             32 + u128::from((stream * MAX_STREAMS as u32 + list) << 2 | u32::from(last) << 1);
-        let count = self.derived(gather::count(&emission, list), number)?.compute()?;
-        let store = gather::shader(&captures, &record, &emission, list, last);
+        let count =
+            self.derived(gather::count(&emission, list, crate::meta::LANES), number)?.compute()?;
+        let store = gather::shader(&captures, &record, &emission, list, last, crate::meta::LANES);
         let store = self.derived(store, number + 1)?.compute()?;
         let programs = [count, store];
         let mut all = self.gather.write().unwrap_or_else(PoisonError::into_inner);

@@ -14,8 +14,8 @@ mod edge;
 mod rings;
 mod triangles;
 
+use crate::TESSELLATED_B;
 use crate::kernel::{Address, Flag, Kernel, Word};
-use crate::{TESSELLATED_B, THREADS};
 use edge::{Edge, EdgeKind, ONE, clamped};
 use rings::Rings;
 use tepui_ir::{Builtin, PrimitiveKind, Shader, Spacing};
@@ -86,8 +86,8 @@ impl Tessellation {
 
 /// Makes the program that counts the points and indices of patches, one for each thread.
 #[must_use]
-pub fn count(t: &Tessellation) -> Shader {
-    let k = Kernel::new(THREADS, "count_tessellated");
+pub fn count(t: &Tessellation, lanes: u32) -> Shader {
+    let k = Kernel::new(lanes, "count_tessellated");
     let patch = k.builtin(Builtin::GlobalInvocationId, 0);
     k.when(patch.less(k.driver(word::COUNT)), || {
         let pattern = Pattern::new(&k, t, patch);
@@ -132,12 +132,12 @@ pub enum Worker {
 
 /// Makes the program that writes the points and indices of patches.
 #[must_use]
-pub fn fill(t: &Tessellation, worker: Worker) -> Shader {
-    let k = Kernel::new(THREADS, "tessellate");
+pub fn fill(t: &Tessellation, worker: Worker, lanes: u32) -> Shader {
+    let k = Kernel::new(lanes, "tessellate");
     match worker {
         Worker::Group => {
             let patch = k.builtin(Builtin::WorkgroupId, 0);
-            fill_patch(&k, t, patch, Some(k.builtin(Builtin::LocalInvocationId, 0)));
+            fill_patch(&k, t, patch, Some((k.builtin(Builtin::LocalInvocationId, 0), lanes)));
         }
         Worker::Thread => {
             let patch = k.builtin(Builtin::GlobalInvocationId, 0);
@@ -149,7 +149,7 @@ pub fn fill(t: &Tessellation, worker: Worker) -> Shader {
 }
 
 /// Writes the points and indices of a patch, as a lane of a sub-group or alone.
-fn fill_patch<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>, lane: Option<Word<'k>>) {
+fn fill_patch<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>, lane: Option<(Word<'k>, u32)>) {
     let pattern = Pattern::new(k, t, patch);
     let first = k.driver_address(word::POINTS).plus(patch, 4).load(0);
     let to = Output {
@@ -178,8 +178,8 @@ fn fill_patch<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>, lane: Option
 /// Destination of a patch's points and indices.
 struct Output<'k> {
     k: &'k Kernel,
-    /// The lane, unless there is one for all of the patch.
-    lane: Option<Word<'k>>,
+    /// The lane and their number, unless there is one for all of the patch.
+    lane: Option<(Word<'k>, u32)>,
     patch: Word<'k>,
     /// Number of the patch's first point.
     first: Word<'k>,
@@ -192,7 +192,7 @@ impl<'k> Output<'k> {
     /// Runs `f` for the numbers below `count`, one for each lane at a time.
     fn lanes(&self, count: Word<'k>, f: impl FnOnce(Word<'k>)) {
         match self.lane {
-            Some(lane) => self.k.range(lane, count, THREADS, f),
+            Some((lane, lanes)) => self.k.range(lane, count, lanes, f),
             None => self.k.range(0, count, 1, f),
         }
     }

@@ -13,6 +13,9 @@ struct RingPoints<'k> {
     row: Flag<'k>,
 }
 
+/// Lanes of sub-groups that make a transition together: half of the segments that an edge can have.
+const TRANSITION_LANES: u32 = 32;
+
 impl<'k> RingPoints<'k> {
     fn new(ring: &Ring<'k>, row: Flag<'k>) -> RingPoints<'k> {
         RingPoints { start: ring.start, perimeter: ring.perimeter(), row }
@@ -64,8 +67,9 @@ impl<'k> Rings<'k> {
             || {
                 let done = k.slot(0);
                 match to.lane {
-                    Some(lane) => self.transition(to, &done, lane),
-                    None => self.transition_in_turn(to, &done),
+                    Some((lane, TRANSITION_LANES)) => self.transition(to, &done, lane),
+                    // Lanes that share a patch write the same.
+                    _ => self.transition_in_turn(to, &done),
                 }
                 let rows = self.rows();
                 k.range(2, rows, 1, |row| self.regular(to, &done, row));
@@ -92,7 +96,7 @@ impl<'k> Rings<'k> {
         let outer = RingPoints::new(&outside, k.flag(false));
         let corners = outside.corners(k).into_iter().zip(inside.corners(k));
         let first = lane.is(0);
-        let order = first.select(0, (lane + 32) >> (lane.lowest_bit() + 1));
+        let order = first.select(0, (lane + TRANSITION_LANES) >> (lane.lowest_bit() + 1));
         let below = (k.word(1) << lane) - 1;
         let above = k.word(u32::MAX) - below - (k.word(1) << lane);
         for ((edge, out), (from_outer, from_inner)) in self.outer.iter().enumerate().zip(corners) {

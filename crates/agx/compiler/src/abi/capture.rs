@@ -19,13 +19,7 @@ use tepui_ir::{
 use tepui_passes::lower_io;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// Words of the driver's data ([`crate::Source::Driver`]): the addresses of the four buffers, where
-/// their first vertex goes.
-pub const ADDRESSES: u32 = 0;
-/// The number of vertices of an instance.
-pub const VERTICES: u32 = 32;
-/// The number of vertices that have room in every buffer.
-pub const LIMIT: u32 = 36;
+pub use tepui_expand::capture::{ADDRESSES, LIMIT, VERTICES};
 
 /// Threads of a workgroup, all of one instance: one SIMD-group, since they share nothing.
 pub const THREADS: u32 = 32;

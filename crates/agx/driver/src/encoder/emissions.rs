@@ -1,7 +1,7 @@
 //! Counts and captures of what stages before the rasteriser emit.
 
 use tepui_agx_compiler::Source;
-use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT};
+use tepui_expand::capture::{ADDRESSES, LIMIT};
 use tepui_expand::gather::{vertices as gather_vertices, word as gather};
 use tepui_expand::{Emission, list_of};
 use tepui_vulkan::Result;
@@ -13,10 +13,10 @@ use super::Encoder;
 use super::bindings::{Bindings, split};
 use super::feedback::FIT_VERTICES;
 use crate::family::Agx;
-use crate::meta::Program;
-use crate::meta::expand::params;
-use crate::meta::feedback::PARAMETERS_B;
 use crate::shader::{Gathered, Shader};
+use tepui_vulkan_expand::Program;
+use tepui_vulkan_expand::feedback::PARAMETERS_B;
+use tepui_vulkan_expand::place::params;
 
 impl Encoder {
     /// Counts the primitives that a geometry shader emitted, and captures their vertices, stream by stream.

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use crate::meta::LANES;
 use tepui_agx_compiler::Source;
-use tepui_agx_compiler::abi::capture::{ADDRESSES, THREADS, VERTICES};
+use tepui_expand::capture::{ADDRESSES, VERTICES};
 use tepui_expand::gather::word as gather;
 use tepui_expand::{Emission, Expansion, Record, lists, word as words};
 use tepui_vulkan::backend::{Counts, Dispatch, Draw};
@@ -14,15 +15,13 @@ use tepui_vulkan::{Error, Result, debug, vk};
 
 use super::Encoder;
 use super::bindings::{Bindings, long, split};
-use super::pieces::{Piece, Pieces};
-use super::stages::{
-    GeometryStages, Stages, input_order, is_list, list_buffer, list_topology, makes_points,
-    record_key, topology,
-};
+use super::stages::{GeometryStages, Stages, list_buffer, record_key};
 use super::variants::VertexSources;
 use crate::family::Agx;
-use crate::meta::expand::params;
 use crate::shader::{Linking, Shader, Variant};
+use tepui_vulkan_expand::pieces::{Piece, Pieces};
+use tepui_vulkan_expand::place::params;
+use tepui_vulkan_expand::topology::{input_order, is_list, list_topology, makes_points, topology};
 
 /// Bytes that the stages of a draw may take; of a draw that needs more, a piece.
 const PIECE_B: u64 = 1 << 28;
@@ -233,7 +232,7 @@ impl Encoder {
             let invocations = invocations as u32;
             let mut bytes = vec![0; params::BYTES];
             let table = self.piece_room(4 * u64::from(invocations))?;
-            let groups = invocations.div_ceil(THREADS);
+            let groups = invocations.div_ceil(LANES);
             for (offset, value) in [
                 (params::GATHER + gather::LIST, list),
                 (params::GATHER + gather::TABLE, table),
@@ -321,7 +320,7 @@ impl Encoder {
             s => sources.get(s),
         };
         self.put_words(&[(ADDRESSES, Word::Long(records)), (VERTICES, Word::Short(listed))]);
-        let groups = [listed.div_ceil(THREADS), part.instances, 1];
+        let groups = [listed.div_ceil(LANES), part.instances, 1];
         let dispatch = Dispatch::Direct([0, part.instance, 0], groups);
         self.launch_with(&v, bindings, &state.push, &dispatch, &own, &|_| None)?;
         Ok(records)

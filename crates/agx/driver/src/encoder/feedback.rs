@@ -5,8 +5,8 @@
 //! another computes how many primitives fit after those that were captured before: it reads the
 //! buffers' offsets, which stay in GPU memory from `vkCmdBeginTransformFeedbackEXT` to its end.
 
+use crate::meta::LANES;
 use tepui_agx_compiler::Source;
-use tepui_agx_compiler::abi::capture::THREADS;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::feedback::{Counters, FeedbackBuffer, MAX_FEEDBACK};
@@ -16,9 +16,13 @@ use super::Encoder;
 use super::bindings::split;
 use super::variants::{VertexSources, vertex_key};
 use crate::family::Agx;
-use crate::meta::Program;
-use crate::meta::feedback::{LIST, Order, PARAMETERS_B, UNROLL_ALL, UNROLL_FROM};
 use crate::shader::Results;
+use tepui_vulkan_expand::Order;
+use tepui_vulkan_expand::Program;
+use tepui_vulkan_expand::UNROLL_ALL;
+use tepui_vulkan_expand::UNROLL_FROM;
+use tepui_vulkan_expand::feedback::LIST;
+use tepui_vulkan_expand::feedback::PARAMETERS_B;
 
 /// Maximum number of bytes written to a buffer: offsets are words.
 const MAX_BYTES: u64 = u32::MAX as u64;
@@ -100,11 +104,11 @@ impl Encoder {
         if index.is_none()
             && order.is_counting()
             && let Some(first) = added.checked_add(from)
-            && let Some(list) = self.device.counting_list(first, count.next_multiple_of(THREADS))?
+            && let Some(list) = self.device.counting_list(first, count.next_multiple_of(LANES))?
         {
             return Ok(list);
         }
-        let list = self.piece_room(4 * u64::from(count.next_multiple_of(THREADS)))?;
+        let list = self.piece_room(4 * u64::from(count.next_multiple_of(LANES)))?;
         let (indices, index_bytes, indices_in_buffer) = indices_from(index, first);
         let ([a, b], [c, d]) = (split(list), split(indices));
         let unroll = Program::Unroll { order, index_bytes };

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::meta::LANES;
 use tepui_agx_compiler::Source;
-use tepui_agx_compiler::abi::capture::{THREADS, VERTICES};
+use tepui_expand::capture::VERTICES;
 use tepui_expand::lower::patch_stride;
 use tepui_expand::{Emission, Expansion, Record, TESSELLATED_B, lists};
 use tepui_ir::PrimitiveKind;
@@ -16,16 +17,18 @@ use super::bindings::{Bindings, split};
 use super::expand::{Expanded, List, PIECE_SLACK_B, SMALL_PIECE_B};
 use super::expansion::{HEAP_B, HEAP_HEAD_B};
 use super::feedback::indices_from;
-use super::pieces::{Listed, Pieces};
-use super::stages::{
-    Stages, input_order, list_buffer, list_topology, makes_points, record_key, topology,
-};
+use super::piece_memory::Listed;
+use super::stages::{Stages, list_buffer, record_key};
 use super::variants::VertexSources;
 use crate::family::Agx;
-use crate::meta::Program;
-use crate::meta::expand::params;
-use crate::meta::feedback::{Order, UNROLL_ALL, UNROLL_FROM};
 use crate::shader::{Linking, Shader, Variant};
+use tepui_vulkan_expand::Order;
+use tepui_vulkan_expand::Program;
+use tepui_vulkan_expand::UNROLL_ALL;
+use tepui_vulkan_expand::UNROLL_FROM;
+use tepui_vulkan_expand::pieces::Pieces;
+use tepui_vulkan_expand::place::params;
+use tepui_vulkan_expand::topology::{input_order, list_topology, makes_points, topology};
 
 /// Output of the first stage after the vertices in memory.
 struct First {
@@ -161,7 +164,7 @@ impl Encoder {
     ) -> Result<Listed> {
         let most = order.count(d.count);
         // Threads after the last one may read the list.
-        let list = self.room(4 * (u64::from(most) + u64::from(THREADS)))?;
+        let list = self.room(4 * (u64::from(most) + u64::from(LANES)))?;
         let parameters = self.upload(&[0; params::BYTES], 64)?.address;
         let (indices, index_bytes, in_buffer) = indices_from(index, d.first);
         let ([a, b], [c, e], [f, g]) = (split(list), split(indices), split(parameters));

@@ -9,7 +9,6 @@ mod clear;
 mod compression;
 mod compute;
 mod conditions;
-mod counted;
 mod draw;
 mod emissions;
 mod expand;
@@ -20,7 +19,7 @@ mod in_heap;
 mod index;
 mod order;
 mod parts;
-mod pieces;
+mod piece_memory;
 mod queries;
 mod record;
 pub mod render;
@@ -51,11 +50,11 @@ use crate::shader::{FromSet, Variant};
 
 use arena::{Arena, Upload};
 use bindings::Bindings;
-use counted::Statistics;
 pub use order::Counts as LaunchCounts;
 use order::LaunchOrder;
-use pieces::PieceMemory;
+use piece_memory::PieceMemory;
 use render::Render;
+use tepui_vulkan_expand::counted::Statistics;
 
 /// A hardware command.
 pub enum Work {

@@ -12,11 +12,11 @@ use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 
 use super::Encoder;
 use super::bindings::{Bindings, split};
-use super::counted::{COUNTED, RASTERISED, Statistics};
-use super::stages::input_order;
 use crate::family::Agx;
-use crate::meta::Program;
 use crate::query::Queries;
+use tepui_vulkan_expand::Program;
+use tepui_vulkan_expand::counted::{COUNTED, RASTERISED, Statistics};
+use tepui_vulkan_expand::topology::input_order;
 
 impl Encoder {
     /// Begins to count, if the pool is one of statistics.

@@ -14,11 +14,12 @@ use tepui_vulkan::vk::QueryPipelineStatisticFlags as Flags;
 
 use super::Encoder;
 use super::bindings::{Bindings, split};
-use super::stages::{Tessellated, makes_points};
+use super::stages::Tessellated;
 use crate::family::Agx;
-use crate::meta::Program;
-use crate::meta::expand::params;
 use crate::shader::Shader;
+use tepui_vulkan_expand::Program;
+use tepui_vulkan_expand::place::params;
+use tepui_vulkan_expand::topology::makes_points;
 
 impl Encoder {
     /// Divides the patches that the control shader wrote. If there is a geometry shader, runs the

@@ -21,7 +21,7 @@ impl Encoder {
     /// Runs a program of the driver's own after all launches before and before all later ones, with words and rows of descriptors.
     pub(super) fn run(
         &mut self,
-        p: Program,
+        p: impl Into<Program>,
         words: &[u32],
         rows: &[Row],
         threads: [u32; 3],
@@ -35,7 +35,7 @@ impl Encoder {
     /// Runs a program of the driver's own that does what a command of the application says: the application orders it.
     pub(super) fn run_unordered(
         &mut self,
-        p: Program,
+        p: impl Into<Program>,
         words: &[u32],
         rows: &[Row],
         threads: [u32; 3],

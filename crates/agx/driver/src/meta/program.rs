@@ -1,9 +1,8 @@
 //! The driver's own programs by name.
 
-use tepui_expand::tessellate::{Tessellation, Worker};
 use tepui_ir::NumKind;
+use tepui_vulkan_expand as expand;
 
-use super::feedback::Order;
 use crate::format::Packing;
 
 /// A program of the driver's own.
@@ -43,49 +42,6 @@ pub enum Program {
     Fill,
     /// Writes one word.
     Word,
-    /// Lists the vertices of a draw in the order of its primitives; bytes of an index, 0 for none.
-    Unroll {
-        /// Their order.
-        order: Order,
-        /// Bytes of an index, 0 for none.
-        index_bytes: u8,
-    },
-    /// Computes where the buffers of an expanded draw are; bytes of an index, 0 for none.
-    Place {
-        /// The order of its vertices.
-        order: Order,
-        /// Bytes of an index, 0 for none.
-        index_bytes: u8,
-        /// Restarts are looked for.
-        restart: bool,
-    },
-    /// Lists the vertices of the primitives of indices with restarts.
-    Restarts {
-        /// Their order.
-        order: Order,
-        /// Bytes of an index.
-        index_bytes: u8,
-    },
-    /// Makes a draw of a part of a list of vertices.
-    Part,
-    /// Turns counts into sums of those before.
-    Sums,
-    /// Counts the points and indices of patches.
-    CountTessellated(Tessellation),
-    /// Writes the points and indices of patches.
-    Tessellate(Tessellation, Worker),
-    /// Computes the addresses of the buffers after the tessellator, with or without a geometry shader.
-    PlaceTessellated(bool),
-    /// Computes the number of captured vertices that fit.
-    Fit,
-    /// Computes the arguments of a draw of captured vertices.
-    ByteCount,
-    /// Adds to a 64-bit number.
-    Add,
-    /// Adds up the vertices of draws, or their primitives.
-    CountDraws(Option<Order>),
-    /// Adds up the threads of a dispatch.
-    CountThreads,
     /// Copies draws and sets the instance counts of those after a count to zero; words of a draw.
     Count(u8),
     /// Copies words that become zeros unless a word in memory is (or, inverted, is not) zero: parameters of draws and dispatches
@@ -134,6 +90,8 @@ pub enum Program {
     ClearVertices,
     /// Fragments that store driver words: a bit for each colour, and a bit for those of integers.
     ClearFragments(u8, u8),
+    /// A program of expanded draws.
+    Expand(expand::Program),
     /// Fragments that do nothing.
     Nothing,
 }
@@ -149,4 +107,10 @@ pub enum Resolve {
     Min,
     /// The largest.
     Max,
+}
+
+impl From<expand::Program> for Program {
+    fn from(p: expand::Program) -> Program {
+        Program::Expand(p)
+    }
 }

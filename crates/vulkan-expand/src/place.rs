@@ -1,14 +1,14 @@
 //! Programs of expanded draws: where the buffers of an indirect draw are, those of tessellated patches, and the primitives of
 //! indices with restarts.
 
-use tepui_agx_compiler::abi::capture::{ADDRESSES, THREADS, VERTICES};
+use tepui_expand::capture::{ADDRESSES, VERTICES};
 use tepui_expand::gather::word as gather;
 use tepui_expand::tessellate::word as tessellate;
 use tepui_expand::{TESSELLATED_B, word as stage};
 use tepui_ir::{Attrs, Op, Reduce, ReduceOp, Type, Value};
 
-use super::builder::Make;
-use super::feedback::{Order, position};
+use crate::builder::MetaBuilder;
+use crate::order::{Order, position};
 
 /// The parameters of an expanded draw in memory, by byte: words of the geometry or control shader come first ([`stage`]).
 ///
@@ -68,7 +68,7 @@ struct Places {
 
 impl Places {
     /// The address of `number` elements of `bytes` bytes each.
-    fn take(&mut self, m: &mut Make<'_>, number: Value, bytes: Value) -> Value {
+    fn take(&mut self, m: &mut MetaBuilder<'_>, number: Value, bytes: Value) -> Value {
         let from = m.long(self.end);
         let size = m.op(Op::IMul, number, bytes);
         self.end = m.op(Op::IAdd, self.end, size);
@@ -76,9 +76,9 @@ impl Places {
     }
 
     /// Writes the end of the used part, with `slack` bytes after it that programs may access.
-    fn close(&self, m: &mut Make<'_>, slack: u32) {
-        let slack = m.0.u32(255 + slack);
-        let mask = m.0.u32(!255);
+    fn close(&self, m: &mut MetaBuilder<'_>, slack: u32) {
+        let slack = m.ir.u32(255 + slack);
+        let mask = m.ir.u32(!255);
         let end = m.op(Op::IAdd, self.end, slack);
         let end = m.op(Op::IAnd, end, mask);
         m.store(self.heap, end, 0);
@@ -86,9 +86,9 @@ impl Places {
 }
 
 /// The number of the first index of a list, counted from the heap's start.
-fn first_index(m: &mut Make<'_>, heap: Value, list: Value) -> Value {
+fn first_index(m: &mut MetaBuilder<'_>, heap: Value, list: Value) -> Value {
     let from_heap = m.op(Op::ISub, list, heap);
-    let from_heap = m.0.convert(Op::U2U, from_heap, 32);
+    let from_heap = m.ir.convert(Op::U2U, from_heap, 32);
     m.shr(from_heap, 2)
 }
 
@@ -97,32 +97,32 @@ fn first_index(m: &mut Make<'_>, heap: Value, list: Value) -> Value {
 /// its workgroups, its index lists, number of the first primitive.
 ///
 /// The heap begins with the number of bytes in use.
-pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bool) {
+pub(super) fn place(m: &mut MetaBuilder<'_>, order: Order, index_bytes: u8, restart: bool) {
     let (args, heap, heap_b) = (m.driver_long(0), m.driver_long(2), m.driver(4));
     let (to, source, in_buffer) = (m.driver_long(5), m.driver_long(7), m.driver(9));
     let [vertex_b, invocations, records_b, indices, threads, lists, first_primitive] =
         [10, 11, 12, 13, 14, 15, 16].map(|k| m.driver(k));
     let listed_each = m.op(Op::IMul, indices, lists);
-    let arg = |m: &mut Make<'_>, k: i32| m.load(args, Type::B32, 4 * k);
+    let arg = |m: &mut MetaBuilder<'_>, k: i32| m.load(args, Type::B32, 4 * k);
     let (count, instances, first) = (arg(m, 0), arg(m, 1), arg(m, 2));
-    let zero = m.0.u32(0);
+    let zero = m.ir.u32(0);
     let (added, first_instance, skipped) = match index_bytes {
         0 => (first, arg(m, 3), zero),
         _ => (arg(m, 3), arg(m, 4), first),
     };
     // Primitives, if the buffers of all fit.
     let (fewer, each) = order.primitives();
-    let (fewer, each) = (m.0.u32(fewer), m.0.u32(each));
+    let (fewer, each) = (m.ir.u32(fewer), m.ir.u32(each));
     let some = m.op(Op::UGe, count, fewer);
     let rest = m.op(Op::ISub, count, fewer);
-    let rest = m.0.select(some, rest, zero);
+    let rest = m.ir.select(some, rest, zero);
     let primitives = m.op(Op::UDiv, rest, each);
-    let n = m.0.u32(order.vertices());
-    let four = m.0.u32(4);
+    let n = m.ir.u32(order.vertices());
+    let four = m.ir.u32(4);
     let listed_b = m.op(Op::IAdd, vertex_b, four);
     let listed_b = m.op(Op::IMul, listed_b, n);
     // An invocation has a word of the table of emitted primitives, too.
-    let one = m.0.u32(1);
+    let one = m.ir.u32(1);
     let words = m.op(Op::IAdd, listed_each, one);
     let emitted_b = m.op(Op::IMul, words, four);
     let emitted_b = m.op(Op::IAdd, emitted_b, records_b);
@@ -135,36 +135,36 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
     let wide = m.op(Op::IMul, wide, wide_instances);
     let most = m.long(most);
     let fits = m.op(Op::ULt, wide, most);
-    let primitives = m.0.select(fits, primitives, zero);
+    let primitives = m.ir.select(fits, primitives, zero);
     let all = m.op(Op::IMul, primitives, instances);
     let listed = m.op(Op::IMul, primitives, n);
     let vertices = m.op(Op::IMul, all, n);
     let emissions = m.op(Op::IMul, all, invocations);
     // Locations: the list, the vertices, the emitted vertices, and their indices.
     let mut places = Places { heap, end: used };
-    let mut take = |m: &mut Make<'_>, number, bytes| places.take(m, number, bytes);
+    let mut take = |m: &mut MetaBuilder<'_>, number, bytes| places.take(m, number, bytes);
     let indices_b = m.op(Op::IMul, listed_each, four);
     let list = take(m, vertices, four);
     let records = take(m, vertices, vertex_b);
     let output = take(m, emissions, records_b);
     let index_list = take(m, emissions, indices_b);
     let table = take(m, emissions, four);
-    places.close(m, 4 * THREADS);
+    places.close(m, 4 * m.lanes);
     let drawn = m.op(Op::IMul, emissions, indices);
     let first_index = first_index(m, heap, index_list);
-    let skipped_b = m.0.u32(u32::from(index_bytes));
+    let skipped_b = m.ir.u32(u32::from(index_bytes));
     let skipped_b = m.op(Op::IMul, skipped, skipped_b);
     let skipped_b = m.long(skipped_b);
     let source = m.op(Op::IAdd, source, skipped_b);
     let inside = m.op(Op::UGe, in_buffer, skipped);
     let left = m.op(Op::ISub, in_buffer, skipped);
-    let left = m.0.select(inside, left, zero);
-    let groups = |m: &mut Make<'_>, n: Value, threads: Value| {
+    let left = m.ir.select(inside, left, zero);
+    let groups = |m: &mut MetaBuilder<'_>, n: Value, threads: Value| {
         let more = m.op(Op::ISub, threads, one);
         let n = m.op(Op::IAdd, n, more);
         m.op(Op::UDiv, n, threads)
     };
-    let simd = m.0.u32(THREADS);
+    let simd = m.ir.u32(m.lanes);
     let vertex_groups = groups(m, listed, simd);
     // The program that looks for restarts is one workgroup, and looks at all indices.
     let list_groups = if restart { one } else { vertex_groups };
@@ -226,39 +226,39 @@ pub(super) fn place(m: &mut Make<'_>, order: Order, index_bytes: u8, restart: bo
 /// Words: parameters of the patches (2), heap (2), its bytes. With a geometry shader: parameters of
 /// later stages (2), bytes of an evaluated vertex, invocations for each primitive, bytes of the
 /// vertices and number of the indices of an invocation, vertices of a primitive, index lists.
-pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
+pub(super) fn place_tessellated(m: &mut MetaBuilder<'_>, geometry: bool) {
     let (from, heap, heap_b) = (m.driver_long(0), m.driver_long(2), m.driver(4));
     let to = if geometry { m.driver_long(5) } else { from };
     let [vertex_b, invocations, records_b, indices_each, vertices, lists] =
         [7, 8, 9, 10, 11, 12].map(|k| m.driver(k));
-    let known = |m: &mut Make<'_>, at: u32| m.load(from, Type::B32, at as i32);
+    let known = |m: &mut MetaBuilder<'_>, at: u32| m.load(from, Type::B32, at as i32);
     let points = known(m, params::POINTS + 4);
     let indices = known(m, params::INDICES + 4);
     let patches = known(m, params::TESSELLATE + tessellate::COUNT);
     let in_instance = known(m, stage::COUNT);
-    let one = m.0.u32(1);
+    let one = m.ir.u32(1);
     let (divided, instances, points, indices) = match geometry {
         true => (patches, one, points, indices),
         false => {
             let unlike = known(m, params::UNLIKE);
             let several = m.op(Op::ULt, one, patches);
             // The sums before the second patch are the numbers of the first.
-            let of_one = |m: &mut Make<'_>, table: u32, all: Value| {
+            let of_one = |m: &mut MetaBuilder<'_>, table: u32, all: Value| {
                 let table = m.load(from, Type::B64, (params::TESSELLATE + table) as i32);
                 let second = m.load(table, Type::B32, 4);
-                let each = m.0.select(several, second, all);
-                m.0.select(unlike, all, each)
+                let each = m.ir.select(several, second, all);
+                m.ir.select(unlike, all, each)
             };
             let points = of_one(m, tessellate::POINTS, points);
             let indices = of_one(m, tessellate::INDICES, indices);
             let at_most_one = m.op(Op::UMin, patches, one);
-            let divided = m.0.select(unlike, patches, at_most_one);
-            (divided, m.0.select(unlike, one, patches), points, indices)
+            let divided = m.ir.select(unlike, patches, at_most_one);
+            (divided, m.ir.select(unlike, one, patches), points, indices)
         }
     };
     let first = known(m, stage::FIRST);
     let records = m.load(from, Type::B64, stage::PATCHES as i32);
-    let [zero, four] = [0, 4].map(|k| m.0.u32(k));
+    let [zero, four] = [0, 4].map(|k| m.ir.u32(k));
     let (primitives, emissions) = match geometry {
         true => {
             let primitives = m.op(Op::UDiv, indices, vertices);
@@ -270,7 +270,7 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     let used = m.load(heap, Type::B32, 0);
     let room = m.op(Op::ISub, heap_b, used);
     let room = m.long(room);
-    let point_b = m.0.u32(TESSELLATED_B);
+    let point_b = m.ir.u32(TESSELLATED_B);
     let list_b = m.op(Op::IMul, indices_each, lists);
     let list_b = m.op(Op::IMul, list_b, four);
     let parts = [
@@ -290,9 +290,9 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
     }
     let fits = m.op(Op::ULt, bytes, room);
     let [points, indices, divided, primitives, emissions] =
-        [points, indices, divided, primitives, emissions].map(|n| m.0.select(fits, n, zero));
+        [points, indices, divided, primitives, emissions].map(|n| m.ir.select(fits, n, zero));
     let mut places = Places { heap, end: used };
-    let mut take = |m: &mut Make<'_>, number, bytes| places.take(m, number, bytes);
+    let mut take = |m: &mut MetaBuilder<'_>, number, bytes| places.take(m, number, bytes);
     let list = take(m, points, point_b);
     let index_list = take(m, indices, four);
     let behind = geometry.then(|| {
@@ -305,17 +305,17 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
         None => (indices, index_list),
     };
     let first_index = first_index(m, heap, drawn_list);
-    let groups = |m: &mut Make<'_>, n: Value| {
-        let more = m.0.u32(THREADS - 1);
+    let groups = |m: &mut MetaBuilder<'_>, n: Value| {
+        let more = m.ir.u32(m.lanes - 1);
         let n = m.op(Op::IAdd, n, more);
-        m.shr(n, THREADS.trailing_zeros())
+        m.shr(n, m.lanes.trailing_zeros())
     };
     // Patches have a workgroup each, or a thread each if there are many.
-    let few = m.0.u32(FEW_PATCHES);
+    let few = m.ir.u32(FEW_PATCHES);
     let few = m.op(Op::ULt, divided, few);
     let of_patches = groups(m, divided);
     let [by_group, by_thread] = [(divided, zero), (zero, of_patches)]
-        .map(|(few_patches, many_patches)| m.0.select(few, few_patches, many_patches));
+        .map(|(few_patches, many_patches)| m.ir.select(few, few_patches, many_patches));
     for (offset, v) in [
         (params::TESSELLATE + tessellate::LIST, list),
         (params::TESSELLATE + tessellate::INDEX_LIST, index_list),
@@ -383,31 +383,31 @@ pub(super) fn place_tessellated(m: &mut Make<'_>, geometry: bool) {
 ///
 /// Words: as [`super::feedback::unroll`], with the number of indices; then parameters (2), and indices of an invocation times the
 /// invocations of a primitive; those invocations.
-pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
+pub(super) fn restarts(m: &mut MetaBuilder<'_>, order: Order, index_bytes: u8) {
     let [lane, ..] = m.id();
     let (list, indices) = (m.driver_long(0), m.driver_long(2));
     let (added, count, in_buffer) = (m.driver(4), m.driver(5), m.driver(6));
     let (to, indices_each, invocations) = (m.driver_long(7), m.driver(9), m.driver(10));
-    let (zero, one) = (m.0.u32(0), m.0.u32(1));
-    let lanes = m.0.u32(THREADS);
+    let (zero, one) = (m.ir.u32(0), m.ir.u32(1));
+    let lanes = m.ir.u32(m.lanes);
     let restart = match index_bytes {
         1 => 0xff,
         2 => 0xffff,
         _ => u32::MAX,
     };
-    let restart = m.0.u32(restart);
-    let n = m.0.u32(order.vertices());
+    let restart = m.ir.u32(restart);
+    let n = m.ir.u32(order.vertices());
     let (fewer, each) = order.primitives();
-    let (fewer, each) = (m.0.u32(fewer), m.0.u32(each));
-    let index = |m: &mut Make<'_>, k: Value| {
+    let (fewer, each) = (m.ir.u32(fewer), m.ir.u32(each));
+    let index = |m: &mut MetaBuilder<'_>, k: Value| {
         let there = m.op(Op::ULt, k, in_buffer);
-        let safe = m.0.select(there, k, zero);
+        let safe = m.ir.select(there, k, zero);
         let at = m.long(safe);
         let at = m.shl(at, u32::from(index_bytes).trailing_zeros());
         let at = m.op(Op::IAdd, indices, at);
         let v = m.load(at, Type::vec(index_bytes * 8, 1), 0);
-        let v = if index_bytes < 4 { m.0.convert(Op::U2U, v, 32) } else { v };
-        m.0.select(there, v, zero)
+        let v = if index_bytes < 4 { m.ir.convert(Op::U2U, v, 32) } else { v };
+        m.ir.select(there, v, zero)
     };
     // The start of a run, and the primitives before it.
     let done = m.while_(
@@ -425,19 +425,19 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
                     let ends = m.op(Op::IEq, v, restart);
                     let behind = m.op(Op::UGe, k, count);
                     let ends = m.op(Op::IOr, ends, behind);
-                    let mask = m.0.value(Op::Ballot, Attrs::None, &[ends], Type::vec(32, 4));
-                    let mask = m.0.extract(mask, 0);
+                    let mask = m.ir.value(Op::Ballot, Attrs::None, &[ends], Type::vec(32, 4));
+                    let mask = m.ir.extract(mask, 0);
                     let none = m.op(Op::IEq, mask, zero);
-                    let first = m.0.unary(Op::FindLsb, mask);
-                    let by = m.0.select(none, lanes, first);
-                    let on = m.0.select(none, one, zero);
+                    let first = m.ir.unary(Op::FindLsb, mask);
+                    let by = m.ir.select(none, lanes, first);
+                    let on = m.ir.select(none, one, zero);
                     vec![m.op(Op::IAdd, q[0], by), on]
                 },
             )[0];
             let length = m.op(Op::ISub, end, start);
             let some = m.op(Op::UGe, length, fewer);
             let rest = m.op(Op::ISub, length, fewer);
-            let rest = m.0.select(some, rest, zero);
+            let rest = m.ir.select(some, rest, zero);
             let primitives = m.op(Op::UDiv, rest, each);
             let vertices = m.op(Op::IMul, primitives, n);
             let base = m.op(Op::IMul, before, n);
@@ -484,15 +484,15 @@ pub(super) fn restarts(m: &mut Make<'_>, order: Order, index_bytes: u8) {
 /// Makes an indexed draw of vertices of a list.
 ///
 /// Words: the address of their number (2), the draw (2), the first of them, most of them, instances, first instance.
-pub(super) fn part(m: &mut Make<'_>) {
+pub(super) fn part(m: &mut MetaBuilder<'_>) {
     let (number, to) = (m.driver_long(0), m.driver_long(2));
     let [first, most, instances, first_instance] = [4, 5, 6, 7].map(|k| m.driver(k));
     let number = m.load(number, Type::B32, 0);
-    let zero = m.0.u32(0);
+    let zero = m.ir.u32(0);
     let some = m.op(Op::ULt, first, number);
     let left = m.op(Op::ISub, number, first);
     let left = m.op(Op::UMin, left, most);
-    let count = m.0.select(some, left, zero);
+    let count = m.ir.select(some, left, zero);
     for (k, v) in [count, instances, first, zero, first_instance].into_iter().enumerate() {
         m.store(to, v, 4 * k as i32);
     }
@@ -501,26 +501,26 @@ pub(super) fn part(m: &mut Make<'_>) {
 /// Turns counts into sums of those before, which saturate; one workgroup.
 ///
 /// Words: counts (2), their number, where the sum goes (2): times a factor, then by itself; the factor.
-pub(super) fn sums(m: &mut Make<'_>) {
+pub(super) fn sums(m: &mut MetaBuilder<'_>) {
     let [lane, ..] = m.id();
     let (table, count, to, factor) = (m.driver_long(0), m.driver(2), m.driver_long(3), m.driver(5));
-    let zero = m.0.u32(0);
-    let lanes = m.0.u32(THREADS);
+    let zero = m.ir.u32(0);
+    let lanes = m.ir.u32(m.lanes);
     let all = m.while_(
         &[zero, zero],
         |m, p| m.op(Op::ULt, p[0], count),
         |m, p| {
             let k = m.op(Op::IAdd, p[0], lane);
             let there = m.op(Op::ULt, k, count);
-            let safe = m.0.select(there, k, p[0]);
+            let safe = m.ir.select(there, k, p[0]);
             let at = m.long(safe);
             let at = m.shl(at, 2);
             let at = m.op(Op::IAdd, table, at);
             let n = m.load(at, Type::B32, 0);
-            let n = m.0.select(there, n, zero);
+            let n = m.ir.select(there, n, zero);
             let reduce = Attrs::Reduce(Reduce { op: ReduceOp::IAdd, cluster: 0 });
-            let before = m.0.value(Op::ExclusiveScan, reduce, &[n], Type::B32);
-            let sum = m.0.value(Op::Reduce, reduce, &[n], Type::B32);
+            let before = m.ir.value(Op::ExclusiveScan, reduce, &[n], Type::B32);
+            let sum = m.ir.value(Op::Reduce, reduce, &[n], Type::B32);
             let first = m.op(Op::IAdd, p[1], before);
             m.when(there, |m| m.store(at, first, 0));
             vec![m.op(Op::IAdd, p[0], lanes), m.op(Op::UAddSat, p[1], sum)]

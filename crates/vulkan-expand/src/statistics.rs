@@ -1,25 +1,25 @@
 //! Programs of pipeline statistics.
 
-use tepui_ir::{AtomicOp, Attrs, Builder, Mem, Op, Shader, Type, Value};
+use tepui_ir::{AtomicOp, Attrs, Mem, Op, Shader, Type, Value};
 
-use super::builder::Make;
-use super::feedback::Order;
+use crate::builder::MetaBuilder;
+use crate::order::Order;
 
 /// Adds to a 64-bit number in memory.
-fn add_to(m: &mut Make<'_>, at: Value, n: Value) {
+fn add_to(m: &mut MetaBuilder<'_>, at: Value, n: Value) {
     let before = m.load(at, Type::vec(64, 1), 0);
     let sum = m.op(Op::IAdd, before, n);
     m.store(at, sum, 0);
 }
 
 /// Words: address (2), what is added (2).
-pub(super) fn add(m: &mut Make<'_>) {
+pub(super) fn add(m: &mut MetaBuilder<'_>) {
     let (at, n) = (m.driver_long(0), m.driver_long(2));
     add_to(m, at, n);
 }
 
 /// Words: arguments of the dispatch (2), address (2), threads of a workgroup.
-pub(super) fn count_threads(m: &mut Make<'_>) {
+pub(super) fn count_threads(m: &mut MetaBuilder<'_>) {
     let (from, at) = (m.driver_long(0), m.driver_long(2));
     let threads = m.driver(4);
     let mut n = m.long(threads);
@@ -32,7 +32,7 @@ pub(super) fn count_threads(m: &mut Make<'_>) {
 }
 
 /// Counts primitives of an order, or vertices. Words: arguments of the draws (2), address (2), draws, bytes from one to the next.
-pub(super) fn count_draws(m: &mut Make<'_>, order: Option<Order>) {
+pub(super) fn count_draws(m: &mut MetaBuilder<'_>, order: Option<Order>) {
     let [x, ..] = m.id();
     let (from, at) = (m.driver_long(0), m.driver_long(2));
     let (draws, stride) = (m.driver(4), m.driver(5));
@@ -47,12 +47,12 @@ pub(super) fn count_draws(m: &mut Make<'_>, order: Option<Order>) {
             None => count,
             Some(order) => {
                 let (fewer, each) = order.primitives();
-                let fewer = m.0.u32(fewer);
+                let fewer = m.ir.u32(fewer);
                 let some = m.op(Op::UGe, count, fewer);
                 let rest = m.op(Op::ISub, count, fewer);
-                let zero = m.0.u32(0);
-                let rest = m.0.select(some, rest, zero);
-                let each = m.0.u32(each);
+                let zero = m.ir.u32(0);
+                let rest = m.ir.select(some, rest, zero);
+                let each = m.ir.u32(each);
                 m.op(Op::UDiv, rest, each)
             }
         };
@@ -66,10 +66,10 @@ pub(super) fn count_draws(m: &mut Make<'_>, order: Option<Order>) {
 pub fn count_fragments(s: &mut Shader) {
     let root = s.root;
     let old = std::mem::take(&mut s.regions[root].insts);
-    let mut m = Make(Builder::new(s));
+    let mut m = MetaBuilder::new(s, 1);
     let at = m.driver_long(0);
-    let one = m.0.u32(1);
+    let one = m.ir.u32(1);
     let mem = Mem { align_log2: 2, ..Mem::default() };
-    m.0.inst(Op::AtomicGlobal, Attrs::Atomic(AtomicOp::Add, mem), &[at, one], &[Type::B32]);
+    m.ir.inst(Op::AtomicGlobal, Attrs::Atomic(AtomicOp::Add, mem), &[at, one], &[Type::B32]);
     s.regions[root].insts.extend(old);
 }

@@ -3,10 +3,6 @@
 //! Each piece is expanded and drawn in a render of its own, in the memory of the piece before. Pieces go through the primitives in
 //! their order: of all instances, or of one if its primitives do not fit either.
 
-use std::sync::Arc;
-
-use crate::kernel::Bo;
-
 /// Instances and primitives of a piece, counted from the draw's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -71,32 +67,6 @@ impl Pieces {
             primitives: self.most_primitives.min(self.primitives - primitive),
         })
     }
-}
-
-/// Memory of draws with geometry shaders, which those of the next rendering use again.
-#[derive(Default)]
-pub(super) struct PieceMemory {
-    /// The memory.
-    pub(super) place: Option<Arc<Bo>>,
-    /// Smaller memory that earlier draws use.
-    pub(super) outgrown: Vec<Arc<Bo>>,
-    /// Bytes that draws of the open render read.
-    pub(super) used: u64,
-    /// A piece is being put together: what it needs is taken from here.
-    pub(super) open: bool,
-    /// The primitives of the draw, if its indices have restarts.
-    pub(super) listed: Option<Listed>,
-}
-
-/// The vertices of the primitives of indices with restarts.
-#[derive(Clone, Copy)]
-pub(super) struct Listed {
-    /// Address of the list.
-    pub(super) list: u64,
-    /// Maximum number of vertices.
-    pub(super) most: u32,
-    /// Address of their number.
-    pub(super) number: u64,
 }
 
 #[cfg(test)]
