@@ -7,7 +7,7 @@
 
 use crate::function::{Function, Ins, Val};
 use crate::liveness::{LiveSet, Liveness};
-use crate::schedule::{is_head, peak};
+use crate::schedule::{movable, peak};
 use crate::target::{Effect, Target};
 use cranelift_entity::SecondaryMap;
 
@@ -21,16 +21,8 @@ pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, limit: u32) ->
     let mut defs: SecondaryMap<Val, u32> = SecondaryMap::with_capacity(f.vals.len());
     let mut changed = false;
     for b in f.blocks.keys() {
-        let end = f.body_end(b);
-        let head = f.blocks[b].insts.iter().take_while(|&&i| is_head(&f.insts[i].op)).count();
-        if head + 2 > end {
-            continue;
-        }
-        let mut out = live.outs(f, b);
-        for &i in f.blocks[b].insts[end..].iter().rev() {
-            out.extend_from_slice(f.srcs(i));
-        }
-        let body = f.blocks[b].insts[head..end].to_vec();
+        let Some((range, out)) = movable(f, live, b) else { continue };
+        let body = f.blocks[b].insts[range.clone()].to_vec();
         let graph = Graph::new::<T>(f, &body, &mut defs);
         let order = graph.order::<T>(f, &body, &out, limit);
         let old: Vec<usize> = (0..body.len()).collect();
@@ -40,7 +32,7 @@ pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, limit: u32) ->
         let new: Vec<Ins> = order.iter().map(|&n| body[n]).collect();
         let allowed = peak::<T>(f, &body, &out, &mut set).max(limit);
         if peak::<T>(f, &new, &out, &mut set) <= allowed {
-            f.blocks[b].insts[head..end].copy_from_slice(&new);
+            f.blocks[b].insts[range].copy_from_slice(&new);
             changed = true;
         }
     }

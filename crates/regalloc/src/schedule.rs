@@ -11,11 +11,12 @@
 //! instructions are kept in a heap: `n log n` in the block's operands. source: the method of Mesa's
 //! agx_pressure_schedule.c
 
-use crate::function::{Ctl, Function, Ins, Op, Val};
+use crate::function::{Block, Ctl, Function, Ins, Op, Val};
 use crate::liveness::{Extra, LiveSet, Liveness};
 use crate::target::{Effect, Target};
 use cranelift_entity::SecondaryMap;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Below this register pressure a block is not rescheduled.
 pub const MIN_PRESSURE: u32 = 16;
@@ -32,28 +33,40 @@ pub fn run<T: Target>(
     let mut set = LiveSet::new(f);
     let mut changed = false;
     for b in f.blocks.keys() {
-        let end = f.body_end(b);
-        let head = f.blocks[b].insts.iter().take_while(|&&i| is_head(&f.insts[i].op)).count();
-        if head + 2 > end {
-            continue;
-        }
-        let mut out = live.outs(f, b);
-        for &i in f.blocks[b].insts[end..].iter().rev() {
-            out.extend_from_slice(f.srcs(i));
-        }
-        let body = &f.blocks[b].insts[head..end];
-        let before = peak::<T>(f, body, &out, &mut set);
+        let Some((body, out)) = movable(f, live, b) else { continue };
+        let insts = &f.blocks[b].insts[body.clone()];
+        let before = peak::<T>(f, insts, &out, &mut set);
         if before <= min_pressure {
             continue;
         }
         set.fill(f, &out);
-        let order = Ready::<T>::new(f, body, &mut values, before <= limit).order(&mut set);
+        let order = Ready::<T>::new(f, insts, &mut values, before <= limit).order(&mut set);
         if peak::<T>(f, &order, &out, &mut set) < before {
-            f.blocks[b].insts[head..end].copy_from_slice(&order);
+            f.blocks[b].insts[body].copy_from_slice(&order);
             changed = true;
         }
     }
     changed
+}
+
+/// The positions of a block's instructions that may change their order, and the values that are live after them; nothing where there
+/// are fewer than two.
+pub(crate) fn movable<I>(
+    f: &Function<I>,
+    live: &Liveness,
+    b: Block,
+) -> Option<(Range<usize>, Vec<Val>)> {
+    let insts = &f.blocks[b].insts;
+    let head = insts.iter().take_while(|&&i| is_head(&f.insts[i].op)).count();
+    let end = f.body_end(b);
+    if head + 2 > end {
+        return None;
+    }
+    let mut out = live.outs(f, b);
+    for &i in insts[end..].iter().rev() {
+        out.extend_from_slice(f.srcs(i));
+    }
+    Some((head..end, out))
 }
 
 pub(crate) fn is_head<I>(op: &Op<I>) -> bool {

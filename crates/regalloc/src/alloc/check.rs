@@ -1,7 +1,7 @@
 //! The checker of register allocation: follows allocated code and finds registers that do not hold
 //! the expected value.
 
-use super::{Places, Registers};
+use super::{Assignment, Registers};
 use crate::class::{RegSet, UNITS};
 use crate::code::{Code, Step};
 use crate::error::{CheckError, Error, Held, Result, Rule};
@@ -50,12 +50,12 @@ impl Origins {
 pub fn check<T: Target>(
     f: &Function<T::Inst>,
     code: &Code<T::Inst>,
-    places: &Places,
+    assignment: &Assignment,
     registers: &Registers,
 ) -> Result<()> {
     let bad = |e: CheckError| Err(Error::Check(e));
     let origins = Origins::new(f);
-    let mut regs = places.regs.iter();
+    let mut regs = assignment.regs.iter();
     for b in f.blocks.keys() {
         let mut file: [Held; UNITS] = [None; UNITS];
         let write = |file: &mut [Held; UNITS], v: Val, reg: u16| {
@@ -68,7 +68,7 @@ pub fn check<T: Target>(
                 file.get(usize::from(reg) + usize::from(k)) == Some(&Some(origins.get(v, k)))
             })
         };
-        for &(v, reg) in &places.starts[b.index()] {
+        for &(v, reg) in &assignment.starts[b.index()] {
             write(&mut file, v, reg);
         }
         let mut steps = code.blocks[b.index()].steps.iter().map(|s| s.0).peekable();
@@ -172,7 +172,7 @@ pub fn check<T: Target>(
         }
         for &s in &f.blocks[b].succs {
             let n = f.blocks[s].preds.iter().position(|&p| p == b).unwrap_or(0);
-            for &(v, reg) in &places.starts[s.index()] {
+            for &(v, reg) in &assignment.starts[s.index()] {
                 let phi = f.blocks[s]
                     .insts
                     .iter()

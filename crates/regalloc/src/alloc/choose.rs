@@ -43,13 +43,13 @@ impl<T: Target> Alloc<'_, T> {
         }
         // Registers of exports are kept free where possible, and those that save others a copy.
         let kept = self.kept.clone();
-        let is_wanted = |h: u16| {
-            let next = self.wanting.get(self.wanted[usize::from(h)] as usize);
+        let is_preferred = |h: u16| {
+            let next = self.preferences.get(self.next_preference[usize::from(h)] as usize);
             next.is_some_and(|next| next.0 < until)
         };
         let end = self.highest.max(kept.end);
-        if !self.wanting.is_empty()
-            && let Some(reg) = self.first_free(class, end, |h| kept.contains(&h) || is_wanted(h))
+        if !self.preferences.is_empty()
+            && let Some(reg) = self.first_free(class, end, |h| kept.contains(&h) || is_preferred(h))
         {
             return Some(reg);
         }
@@ -62,11 +62,11 @@ impl<T: Target> Alloc<'_, T> {
     }
 
     /// Notes where values of a block would save a copy.
-    pub(super) fn wish(&mut self, insts: &[Ins]) {
+    pub(super) fn note_preferences(&mut self, insts: &[Ins]) {
         let f = self.f;
-        if !self.wanting.is_empty() {
-            self.wanting.clear();
-            self.wanted = [u32::MAX; UNITS];
+        if !self.preferences.is_empty() {
+            self.preferences.clear();
+            self.next_preference = [u32::MAX; UNITS];
         }
         for (at, &i) in insts.iter().enumerate().rev() {
             for &v in f.dsts(i).iter().rev() {
@@ -77,11 +77,11 @@ impl<T: Target> Alloc<'_, T> {
                 let units = u16::from(f.vals[v].units);
                 let fits = |&reg: &u16| reg.saturating_add(units) <= self.limit;
                 if let Some(reg) = self.saving(v).filter(fits) {
-                    self.wishes[v] = reg;
+                    self.preferred[v] = reg;
                     for h in reg..reg + units {
-                        let next = &mut self.wanted[usize::from(h)];
-                        self.wanting.push((at as u32, *next));
-                        *next = self.wanting.len() as u32 - 1;
+                        let next = &mut self.next_preference[usize::from(h)];
+                        self.preferences.push((at as u32, *next));
+                        *next = self.preferences.len() as u32 - 1;
                     }
                 }
             }
@@ -193,8 +193,8 @@ impl<T: Target> Alloc<'_, T> {
     /// A place for `v`: one that saves a copy, or the first that is free.
     pub(super) fn choose(&mut self, v: Val) -> Option<u16> {
         let class = self.f.vals[v];
-        let wish = Some(self.wishes[v]).filter(|&reg| reg != NONE);
-        let hints = [wish.or_else(|| self.saving(v)), self.hinted_by_parts(v)];
+        let preferred = Some(self.preferred[v]).filter(|&reg| reg != NONE);
+        let hints = [preferred.or_else(|| self.saving(v)), self.hinted_by_parts(v)];
         if let Some(reg) = hints.into_iter().flatten().find(|&reg| self.suits(reg, class)) {
             return Some(reg);
         }

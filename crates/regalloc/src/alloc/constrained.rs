@@ -154,7 +154,7 @@ impl<T: Target> Alloc<'_, T> {
         self.step(b, if is_if { Step::Ctl(Ctl::If(inst)) } else { Step::Inst(inst) });
         if self.noted {
             let regs = writes.into_iter().chain(reads).collect();
-            self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
+            self.assignment.regs.push((i, regs, self.out[b.index()].steps.len() - before));
         }
         for &d in dsts {
             if !self.used[d] {

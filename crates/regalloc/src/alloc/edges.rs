@@ -95,7 +95,7 @@ impl<T: Target> Alloc<'_, T> {
         }
         let start: Vec<(Val, u16)> =
             lives.iter().map(|l| l.0).chain(phis).map(|v| (v, self.loc[v])).collect();
-        self.places.starts[b.index()] = start.clone();
+        self.assignment.starts[b.index()] = start.clone();
         self.edges[b.index()].start = start;
         Ok(())
     }
@@ -120,7 +120,7 @@ impl<T: Target> Alloc<'_, T> {
                     break;
                 }
                 let (d, v) = (f.dsts(i)[0], f.srcs(i)[n]);
-                let start = &self.places.starts[s.index()];
+                let start = &self.assignment.starts[s.index()];
                 let to = start.iter().find(|e| e.0 == d).map_or(NONE, |e| e.1);
                 copies.push(Copy { to, from: at(v), units: u16::from(f.vals[d].units) });
             }

@@ -3,7 +3,7 @@
 //! Blocks are processed in layout order, which visits definitions before uses. A value first tries
 //! registers that save a copy: those of its phi, those next to its neighbours in an
 //! [`Op::Collect`], those that it had before an [`Op::Split`]; then the first free registers of its
-//! class that no later value of the block wants so, and the first free ones. A vector and components of it that stay live share registers, since SSA values do not
+//! class that no later value of the block prefers, and the first free ones. A vector and components of it that stay live share registers, since SSA values do not
 //! change. When enough registers are free but not consecutive, live values are moved away before
 //! the instruction. Each block records the registers of its live-in values; copies on every edge
 //! move them there from where the predecessor has them.
@@ -97,17 +97,17 @@ pub fn run<T: Target>(
         a.block(b)?;
     }
     a.finish_edges()?;
-    let defs = if extras.defs { a.places.defs(f) } else { Vec::new() };
+    let defs = if extras.defs { a.assignment.defs(f) } else { Vec::new() };
     let code = Code { blocks: a.out, units: a.highest, defs };
     if extras.check {
-        check::<T>(f, &code, &a.places, registers)?;
+        check::<T>(f, &code, &a.assignment, registers)?;
     }
     Ok(code)
 }
 
 /// Where instructions have their values: what the checker compares with.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct Assignment {
     /// Registers of each instruction's results, then of its operands.
     /// With each the number of steps that it became.
     regs: Vec<(Ins, Vec<u16>, usize)>,
@@ -115,7 +115,7 @@ pub struct Places {
     starts: Vec<Vec<(Val, u16)>>,
 }
 
-impl Places {
+impl Assignment {
     /// Where each value is from its definition, and from the start of each block that it is live in.
     fn defs<I>(&self, f: &Function<I>) -> Vec<Def> {
         let mut out = Vec::new();
@@ -168,21 +168,21 @@ struct Alloc<'a, T: Target> {
     /// The units of exports.
     kept: Range<u16>,
     /// Where values of the block that have no place yet would save a copy.
-    wishes: SecondaryMap<Val, u16>,
-    /// The next that wants each unit, as an index of `wanting`.
-    wanted: [u32; UNITS],
+    preferred: SecondaryMap<Val, u16>,
+    /// The next that wants each unit, as an index of `preferences`.
+    next_preference: [u32; UNITS],
     /// Positions in the block, each with the index of the next one that wants the same unit.
-    wanting: Vec<(u32, u32)>,
+    preferences: Vec<(u32, u32)>,
     /// Where each value of the block is used last: a position in it, or behind it.
     last: SecondaryMap<Val, u32>,
     edges: Vec<Edges>,
     out: Vec<CodeBlock<T::Inst>>,
     highest: u16,
-    places: Places,
+    assignment: Assignment,
     loc_now: Loc,
     /// The copies that an instruction becomes; empty between instructions.
     scratch: Vec<Copy>,
-    /// [`Places::regs`] are noted.
+    /// [`Assignment::regs`] are noted.
     noted: bool,
 }
 
@@ -250,14 +250,14 @@ impl<'a, T: Target> Alloc<'a, T> {
             hint,
             export,
             kept: exports(f),
-            wishes: SecondaryMap::with_default(NONE),
-            wanted: [u32::MAX; UNITS],
-            wanting: Vec::new(),
+            preferred: SecondaryMap::with_default(NONE),
+            next_preference: [u32::MAX; UNITS],
+            preferences: Vec::new(),
             last: SecondaryMap::with_capacity(f.vals.len()),
             edges: vec![Edges::default(); f.blocks.len()],
             out: vec![CodeBlock::default(); f.blocks.len()],
             highest: 0,
-            places: Places { regs: Vec::new(), starts: vec![Vec::new(); f.blocks.len()] },
+            assignment: Assignment { regs: Vec::new(), starts: vec![Vec::new(); f.blocks.len()] },
             loc_now: Loc::default(),
             scratch: Vec::new(),
             noted: false,
@@ -273,12 +273,12 @@ impl<'a, T: Target> Alloc<'a, T> {
         }
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
-        let wish = self.wishes[v];
-        if wish != NONE {
-            self.wishes[v] = NONE;
-            for h in wish..wish + n {
-                let next = &mut self.wanted[usize::from(h)];
-                *next = self.wanting.get(*next as usize).map_or(u32::MAX, |next| next.1);
+        let preferred = self.preferred[v];
+        if preferred != NONE {
+            self.preferred[v] = NONE;
+            for h in preferred..preferred + n {
+                let next = &mut self.next_preference[usize::from(h)];
+                *next = self.preferences.get(*next as usize).map_or(u32::MAX, |next| next.1);
             }
         }
         // The phis and vectors behind it follow, unless one of them has a place already.
@@ -321,7 +321,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let phis = data.insts.iter().take_while(|&&i| matches!(f.insts[i].op, Op::Phi)).count();
         let outs = self.l.outs(f, b);
         let kills = self.kills(b, phis, &outs);
-        self.wish(&data.insts[phis..]);
+        self.note_preferences(&data.insts[phis..]);
         let mut rest = &kills[..];
         for &i in &data.insts[phis..] {
             let (these, others) = rest.split_at(f.srcs(i).len());
@@ -478,7 +478,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         self.scratch = copies;
         if self.noted {
             let regs = dsts.iter().chain(srcs).map(|&v| self.loc[v]).collect();
-            self.places.regs.push((i, regs, self.out[b.index()].steps.len() - before));
+            self.assignment.regs.push((i, regs, self.out[b.index()].steps.len() - before));
         }
         // Registers that are written and never read are freed at once.
         for &d in dsts {
