@@ -350,6 +350,6 @@ fn occupancy(p: &Program) -> String {
         "{} threads a core: {} half-registers a thread; {} or fewer would give {MAX_THREADS}",
         s.threads,
         s.registers,
-        tepui_agx_compiler::stats::tier(0)
+        tepui_agx_compiler::occupancy::tier(0)
     )
 }

@@ -9,7 +9,7 @@ pub fn tell(recording: &mut Recording, names: &Names, code: &[u8]) {
     if names.names.is_empty() {
         return;
     }
-    let named = |h: &Holds| RegisterName { half: h.half, halves: h.halves, name: Some(h.name) };
+    let named = |h: &Holds| RegisterName { half: h.unit, halves: h.units, name: Some(h.name) };
     for i in &mut recording.program {
         // An unnamed result ends the name that the register had before.
         i.writes = written(code.get(i.offset as usize..).unwrap_or_default());
@@ -20,7 +20,7 @@ pub fn tell(recording: &mut Recording, names: &Names, code: &[u8]) {
     }
     for u in &mut recording.uniforms {
         let holds = |h: &&Holds| {
-            (usize::from(h.half)..usize::from(h.half) + usize::from(h.halves)).contains(&u.half)
+            (usize::from(h.unit)..usize::from(h.unit) + usize::from(h.units)).contains(&u.half)
         };
         u.name = names.uniforms.iter().find(holds).map(|h| h.name);
     }

@@ -55,10 +55,24 @@ pub enum Error {
     Encode(#[from] tepui_agx_isa::EncodeError),
     /// No registers were found.
     #[error(transparent)]
-    Registers(#[from] tepui_regalloc::Error),
+    Registers(tepui_regalloc::Error),
     /// A check of the compiler's own work failed: a bug of the compiler.
     #[error("internal: {0}")]
     Internal(String),
+}
+
+impl From<tepui_backend::Error> for Error {
+    fn from(error: tepui_backend::Error) -> Error {
+        use tepui_backend::Error as Shared;
+        match error {
+            Shared::Registers(e) => Error::Registers(e),
+            Shared::Scratch { needed, limit } => {
+                let what = "bytes of scratch memory";
+                Error::Limit { what, needed: needed.into(), limit: limit.into() }
+            }
+            e @ (Shared::Invalid(_) | Shared::Branch { .. }) => Error::Internal(e.to_string()),
+        }
+    }
 }
 
 /// Why programs do not fit together.

@@ -7,7 +7,7 @@
 //! however long it is. source: applegpu's docs.html on the execution mask; Mesa, agx_compile.c
 //! (emit_if, emit_loop, agx_emit_jump)
 
-use crate::mir::Ctl;
+use crate::mir::{self, Ctl};
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{Dst, FCond, ICond, Size, Src};
 use tepui_agx_isa::table::flow::{
@@ -17,49 +17,17 @@ use tepui_agx_isa::table::integer::Bitop;
 use tepui_agx_isa::table::moves::{MovImm16, MovImm32};
 use tepui_agx_isa::table::select::{Fcmpsel, Icmpsel};
 use tepui_agx_isa::table::stack::StackAdjust;
+use tepui_backend::{At, Label};
 use tepui_ir::Loc;
 
 type Step = tepui_regalloc::Step<Inst>;
 type CodeBlock = tepui_regalloc::CodeBlock<Inst>;
 type Code = tepui_regalloc::Code<Inst>;
 
-/// An instruction in its final order. Branches name a label.
-#[derive(Clone, Copy, Debug)]
-pub struct Line {
-    /// The instruction; a branch's offset is filled in when it is packed.
-    pub inst: Inst,
-    /// Target of a branch.
-    pub target: Option<Label>,
-    /// Source location.
-    pub loc: Loc,
-    /// The step that it was emitted for.
-    pub step: At,
-}
-
-/// A step of a program, by its block and its number there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct At {
-    /// The block.
-    pub block: u32,
-    /// The step.
-    pub step: u32,
-}
-
-/// A place between instructions.
-pub type Label = u32;
-
+/// An instruction in its final order.
+pub type Line = tepui_backend::Line<Inst>;
 /// A program in order.
-#[derive(Clone, Debug, Default)]
-pub struct Listing {
-    /// Instructions.
-    pub lines: Vec<Line>,
-    /// The line that each label precedes.
-    pub labels: Vec<u32>,
-    /// Loops.
-    pub loops: u32,
-    /// Another program is linked after the end.
-    pub is_part: bool,
-}
+pub type Listing = tepui_backend::Listing<Inst>;
 
 /// Minimum weight of a then or else block that is jumped over when no thread takes it: a jump costs
 /// half as much, and is useless about half of the time. source: Mesa, agx_opt_jmp_none.c
@@ -158,12 +126,6 @@ struct Flow<'a> {
     step: At,
 }
 
-/// Words of the stack that are not the shader's. source: Mesa, agx_compile.c at agx_stack_adjust
-const STACK_EXTRA: u32 = 10;
-/// Maximum scratch bytes of the shader: `stack_adjust` takes a signed number of words of 16 bits, and
-/// the sum is a multiple of four.
-pub const MAX_SCRATCH: u32 = ((i16::MAX as u32 & !3) - STACK_EXTRA) * 4;
-
 /// Lowers a program and ends it with `stop`; `scratch` are the bytes of a thread's scratch memory.
 #[must_use]
 pub fn run(code: &Code, scratch: u32) -> Listing {
@@ -179,7 +141,7 @@ pub fn run(code: &Code, scratch: u32) -> Listing {
         step: At::default(),
     };
     if scratch > 0 {
-        let v = (scratch.div_ceil(4) + STACK_EXTRA).next_multiple_of(4) as i16;
+        let v = (scratch.div_ceil(4) + mir::STACK_EXTRA).next_multiple_of(4) as i16;
         f.push(StackAdjust { v, ..StackAdjust::default() });
     }
     let continued = continued(code);

@@ -24,46 +24,41 @@
 
 pub mod abi;
 pub mod descriptor;
-pub mod dot;
 pub mod error;
 pub mod flow;
-pub mod group_loads;
 pub mod helper;
 pub mod link;
 pub mod lower_images;
 pub mod mir;
+pub mod occupancy;
 pub mod pack;
-mod print;
 mod select;
 pub mod shuffles;
 pub mod stats;
 pub mod target;
 pub mod uniforms;
-pub mod validate;
-pub mod values;
 pub mod varyings;
 pub mod waits;
 
 pub use abi::Interface;
 pub use error::{Error, LinkError, Result};
 pub use stats::Stats;
+pub use tepui_backend::dot;
+pub use tepui_backend::values::{self, Names};
 pub use uniforms::{SamplerState, Source, TextureState, Uniform};
-pub use values::Names;
 pub use varyings::Table;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use target::target;
+use tepui_backend::{Budget, Finished, finish};
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
 use tepui_passes::{
     flatten_discards, fold_offsets, join_branches, lower_quads, nan_selects, preamble, sink,
 };
-use tepui_regalloc::{alloc, cse, dce, liveness, phis, schedule, spill};
-
-/// Half-registers reserved besides those of values: `r0`, and losses by alignment.
-const RESERVED_HALVES: u32 = 3;
+use tepui_regalloc::{schedule, spill};
 
 /// Minimum number of half-registers that a limit can leave: what the widest instruction needs.
 const MIN_HALVES: u16 = 32;
@@ -133,12 +128,7 @@ pub struct Program {
 }
 
 /// A snapshot of the program after a pass, for the debug callback.
-pub enum Snapshot<'a> {
-    /// The IR after a pass.
-    Ir(&'a Shader),
-    /// The machine IR after a pass.
-    Mir(&'a mir::Function),
-}
+pub type Snapshot<'a> = tepui_backend::Snapshot<'a, mir::Agx>;
 
 /// Runs the passes on the IR that come before selection. `after` sees the shader after each.
 ///
@@ -326,8 +316,10 @@ fn back_end(
             return Ok(None);
         }
         (uniforms, preset) = (u, places);
-        let few = u32::from(stats::tier(0));
-        let back = finish(f, false, (few, 256), 0, options.checks(), &mut |_, _| {})?;
+        let full_occupancy = occupancy::tier(0);
+        let min_pressure = full_occupancy.into();
+        let budget = Budget { min_pressure, full_occupancy, limit: 256, scratch_bytes: 0 };
+        let back = finish(f, false, budget, options.checks(), &mut |_, _| {})?;
         stats.preamble_instructions = back.listing.lines.len() as u32;
         preamble = Some(pack::run(&back.listing)?.code);
     }
@@ -339,15 +331,19 @@ fn back_end(
     }
     let threads: u32 = s.info.workgroup_size.iter().product();
     let most = match options.registers {
-        0 => stats::registers_for(threads),
-        n => n.clamp(MIN_HALVES, stats::registers_for(threads)),
+        0 => occupancy::registers_for(threads),
+        n => n.clamp(MIN_HALVES, occupancy::registers_for(threads)),
     };
-    let check = options.checks();
-    let registers = (schedule::MIN_PRESSURE, most);
-    let back = finish(f, is_part, registers, s.info.scratch_bytes, check, after)?;
+    let budget = Budget {
+        min_pressure: schedule::MIN_PRESSURE,
+        full_occupancy: occupancy::tier(0),
+        limit: most,
+        scratch_bytes: s.info.scratch_bytes,
+    };
+    let back = finish(f, is_part, budget, options.checks(), after)?;
     let packed = pack::run(&back.listing)?;
     let names = uniform_values.map_or(Names::default(), |uniforms| {
-        let registers = values::place(&back.held, &back.listing.lines, &packed.locs);
+        let registers = tepui_backend::values::place(&back.held, &back.listing.lines, &packed.locs);
         Names::new(&values::Values { registers, uniforms }, s)
     });
     stats.count(&back.listing);
@@ -357,7 +353,7 @@ fn back_end(
     stats.scratch = back.spilled.scratch_bytes;
     stats.spills = back.spilled.stores;
     stats.fills = back.spilled.loads;
-    stats.threads = u32::from(stats::threads(back.halves));
+    stats.threads = u32::from(occupancy::threads(back.halves));
     Ok(Some(Program {
         code: packed.code,
         body_bytes: packed.body_bytes,
@@ -378,7 +374,7 @@ fn back_end(
 /// Maximum scratch bytes of a thread: the limit of one `stack_adjust`, as in Mesa (agx_compile.c
 /// asserts that the words fit into its signed 16 bits). The blocks of the helper program could be four
 /// times as large (AGX_MAX_SCRATCH_DWORDS in agx_scratch.c).
-const MAX_SCRATCH: u64 = flow::MAX_SCRATCH as u64;
+const MAX_SCRATCH: u64 = mir::MAX_SCRATCH as u64;
 
 /// Refuses shaders that no launch can have. source: Mesa, hk_physical_device.c
 /// (maxComputeWorkGroupInvocations, maxComputeSharedMemorySize)
@@ -403,56 +399,17 @@ struct BackEnd {
     held: Vec<values::Held>,
 }
 
-/// Lowers selected instructions to a listing: dead code elimination, register allocation, control flow,
-/// waits. Up to `few` half-registers the pressure is not lowered; `most` is the limit.
+/// Lowers selected instructions to a listing: the shared passes, control flow, waits.
 fn finish(
     mut f: mir::Function,
     is_part: bool,
-    (few, most): (u32, u16),
-    scratch_bytes: u32,
+    budget: Budget,
     check: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<BackEnd> {
-    f.is_part = is_part;
-    phis::run(&mut f.body);
-    let constant = std::mem::take(&mut f.constant);
-    cse::run::<mir::Agx>(&mut f, |f, i| match &f.insts[i].op {
-        mir::Op::Isa(inst) => mir::is_shared(inst, f.dsts(i).len(), f.srcs(i).len(), &constant),
-        _ => false,
-    });
-    f.constant = constant;
-    dce::run::<mir::Agx>(&mut f);
-    shuffles::run(&mut f);
-    after("mir_dce", Snapshot::Mir(&f));
-    let live = liveness::Liveness::new(&f)?;
-    let (mut pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
-    let free = u32::from(stats::tier(0).min(most)) - RESERVED_HALVES;
-    if pressure > few && schedule::run::<mir::Agx>(&mut f, &live, few, free) {
-        after("schedule", Snapshot::Mir(&f));
-        (pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
-    }
-    if group_loads::run(&mut f, pressure + RESERVED_HALVES, u32::from(stats::tier(0).min(most))) {
-        (pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
-    }
-    after("group_loads", Snapshot::Mir(&f));
-    if check {
-        validate::run(&f)?;
-    }
-    let room = u32::from(most) - RESERVED_HALVES;
-    let mut spilled = spill::Spilled { scratch_bytes, ..Default::default() };
-    let mut live = live;
-    if pressure > room {
-        (live, spilled) = spill::run::<mir::Agx>(&mut f, &live, room, scratch_bytes)?;
-        after("spill", Snapshot::Mir(&f));
-        check_limit("bytes of scratch memory", u64::from(spilled.scratch_bytes), MAX_SCRATCH)?;
-        (pressure, _) = liveness::pressure::<mir::Agx>(&f, &live);
-    }
-    let limit = stats::tier((pressure + RESERVED_HALVES) as u16).min(most);
-    let extras = alloc::Extras { check, defs: f.value_locations.is_some() };
-    let registers = (f.reserved()..limit.max(alloc::fixed_end(&f))).into();
-    let code = alloc::run::<mir::Agx>(&f, &live, &registers, extras)?;
-    let held = f.value_locations.as_ref().map_or(Vec::new(), |m| values::held(&f, m, &code.defs));
-    let halves = code.units.max(if f.uses_r0h { 2 } else { 0 });
+    f.state.is_part = is_part;
+    let Finished { code, spilled, held } = finish::run(&mut f, budget, check, after)?;
+    let halves = code.units.max(if f.state.uses_r0h { 2 } else { 0 });
     let mut listing = flow::run(&code, spilled.scratch_bytes);
     listing.is_part = is_part;
     waits::run(&mut listing);

@@ -276,7 +276,7 @@ fn join(
             inst: Stop::default().into(),
             target: None,
             loc: tepui_ir::Loc::default(),
-            step: crate::flow::At::default(),
+            step: tepui_backend::At::default(),
         }],
         ..Listing::default()
     };

@@ -1,14 +1,15 @@
-//! The machine IR of AGX: an instance of [`tepui_regalloc`]'s over the instructions of the ISA
+//! The machine IR of AGX: an instance of [`tepui_backend`]'s over the instructions of the ISA
 //! table ([`Inst`]), and the instruction properties that its passes need.
 
-use crate::values::ValueLocations;
-use std::ops::{Deref, DerefMut};
+use crate::occupancy::tier;
 use tepui_agx_isa::Inst;
 use tepui_agx_isa::operand::{
     Base64, Dst, Format, Gather, Index, LodMode, OperandMut, RegVec, Size,
 };
 use tepui_agx_isa::table::moves::MovImm32;
 use tepui_agx_isa::table::stack::{StackLoad, StackStore};
+use tepui_backend::{Grouping, Machine, Operand};
+use tepui_regalloc::alloc::{self, Registers};
 pub use tepui_regalloc::{
     Block, BlockData, Effect, Ins, RegClass, StackAccess, StackOffset, Target, UNASSIGNED, Val,
 };
@@ -17,6 +18,12 @@ pub use tepui_regalloc::{
 pub type Op = tepui_regalloc::Op<Inst>;
 /// Structured control flow; the branch is an `if_icmp` or `if_fcmp`.
 pub type Ctl = tepui_regalloc::Ctl<Inst>;
+
+/// Words of the stack that are not the shader's. source: Mesa, agx_compile.c at agx_stack_adjust
+pub const STACK_EXTRA: u32 = 10;
+/// Maximum scratch bytes of the shader: `stack_adjust` takes a signed number of words of 16 bits, and
+/// the sum is a multiple of four.
+pub const MAX_SCRATCH: u32 = ((i16::MAX as u32 & !3) - STACK_EXTRA) * 4;
 
 /// One half-register.
 pub const HALF: RegClass = RegClass::new(1);
@@ -32,71 +39,35 @@ pub const fn class_of(bits: u8, count: u8) -> RegClass {
     RegClass::new(half * count).aligned(if bits > 16 { 2 } else { 1 })
 }
 
+/// One component of an IR value. A machine value has the register class of the IR type: half a
+/// register for up to 16 bits (bits above the type's are undefined for 8 bits; truth values are 0
+/// or 1).
+pub type Comp = tepui_backend::Comp<u16>;
+
 /// A program.
+pub type Function = tepui_backend::Function<Agx>;
+
+/// What is kept with a program.
 #[derive(Clone, Debug, Default)]
-pub struct Function {
-    /// Blocks, instructions and values.
-    pub body: tepui_regalloc::Function<Inst>,
+pub struct State {
     /// `r0h` is kept at zero for shuffles.
     pub uses_r0h: bool,
     /// Uniforms with addresses of memory that nothing writes while the program runs, by their first
     /// halves.
     pub constant: Vec<u16>,
-    /// Machine values of the IR's values, if requested.
-    pub(crate) value_locations: Option<Box<ValueLocations>>,
     /// A prolog, main part or epilog of several that run one after the other: `r0l` is the nesting
     /// counter of all of them.
     pub is_part: bool,
 }
 
-impl Function {
-    /// Half-registers that values may not take: `r0l` counts nesting where there is control flow,
-    /// `r0h` is kept for shuffles.
-    #[must_use]
-    pub fn reserved(&self) -> u16 {
-        if self.uses_r0h {
-            return 2;
-        }
-        let has_control = || self.insts.values().any(|i| matches!(i.op, Op::Ctl(_)));
-        u16::from(self.is_part || has_control())
+/// Half-registers that values may not take: `r0l` counts nesting where there is control flow,
+/// `r0h` is kept for shuffles.
+fn reserved(f: &Function) -> u16 {
+    if f.state.uses_r0h {
+        return 2;
     }
-}
-
-impl Deref for Function {
-    type Target = tepui_regalloc::Function<Inst>;
-
-    fn deref(&self) -> &tepui_regalloc::Function<Inst> {
-        &self.body
-    }
-}
-
-impl DerefMut for Function {
-    fn deref_mut(&mut self) -> &mut tepui_regalloc::Function<Inst> {
-        &mut self.body
-    }
-}
-
-/// The machine instruction inside of an op.
-#[must_use]
-pub fn isa(op: &Op) -> Option<&Inst> {
-    op.inst()
-}
-
-/// The effect of an op.
-#[must_use]
-pub fn effect(op: &Op) -> Effect {
-    op.effect::<Agx>()
-}
-
-/// Calls `f` for each operand without a register: its size in half-registers, and whether it is
-/// written.
-pub fn unassigned(inst: &Inst, mut f: impl FnMut(u16, bool)) {
-    let mut inst = *inst;
-    inst.visit_mut(|operand, written| {
-        if let Some((UNASSIGNED, halves)) = operand.reg() {
-            f(halves, written);
-        }
-    });
+    let has_control = || f.insts.values().any(|i| matches!(i.op, Op::Ctl(_)));
+    u16::from(f.state.is_part || has_control())
 }
 
 /// AGX, as the passes on the machine IR see it. A unit of registers is a half-register.
@@ -236,15 +207,105 @@ impl Target for Agx {
     }
 }
 
-/// Whether common subexpressions of an instruction are shared. Constants and moves from uniforms
-/// are not, as each copy of one lets a phi have it in place; of loads, those of memory that nothing
-/// writes.
-#[must_use]
-pub fn is_shared(inst: &Inst, results: usize, sources: usize, constant: &[u16]) -> bool {
-    match inst {
-        Inst::MovImm16(_) | Inst::MovImm32(_) => false,
-        Inst::Bitop(_) if sources == 0 => false,
-        Inst::DeviceLoad(l) => matches!(l.base, Base64::Uniform(h) if constant.contains(&h)),
-        i => Agx::effect(i) == Effect::Pure && results == 1,
+impl Machine for Agx {
+    type State = State;
+    /// The first half-uniform.
+    type Uniform = u16;
+
+    // `r0`, and a half-register that alignment loses.
+    const RESERVED_UNITS: u32 = 3;
+    const MAX_SCRATCH: u32 = MAX_SCRATCH;
+    const MAX_SAMPLE_PRESSURE: u32 = 48;
+
+    fn operands(inst: &Inst, mut f: impl FnMut(Operand)) {
+        // Texture instructions write four registers, whatever their mask.
+        let is_texture = matches!(inst, Inst::TextureSample(_) | Inst::TextureLoad(_));
+        let mut inst = *inst;
+        inst.visit_mut(|operand, written| {
+            if let Some((UNASSIGNED, units)) = operand.reg() {
+                f(Operand { units, written, exact: written && !is_texture });
+            }
+        });
     }
+
+    fn grouping(inst: &Inst) -> Grouping {
+        match inst {
+            Inst::TextureLoad(_) | Inst::TextureSample(_) => Grouping::Sample,
+            Inst::DeviceLoad(_) | Inst::StackLoad(_) => Grouping::Load,
+            _ => Grouping::None,
+        }
+    }
+
+    /// Constants and moves from uniforms are not shared, as each copy of one lets a phi have it in place; of loads, those of memory
+    /// that nothing writes.
+    fn is_shared(state: &State, f: &tepui_regalloc::Function<Inst>, i: Ins) -> bool {
+        match f.insts[i].op.inst() {
+            None | Some(Inst::MovImm16(_) | Inst::MovImm32(_)) => false,
+            Some(Inst::Bitop(_)) if f.srcs(i).is_empty() => false,
+            Some(Inst::DeviceLoad(l)) => {
+                matches!(l.base, Base64::Uniform(h) if state.constant.contains(&h))
+            }
+            Some(inst) => Agx::effect(inst) == Effect::Pure && f.dsts(i).len() == 1,
+        }
+    }
+
+    fn after_clean_up(f: &mut Function) {
+        crate::shuffles::run(f);
+    }
+
+    fn registers(f: &Function, pressure: u32, limit: u16) -> Registers {
+        let limit = tier((pressure + Agx::RESERVED_UNITS) as u16).min(limit);
+        (reserved(f)..limit.max(alloc::fixed_end(f))).into()
+    }
+
+    fn text(inst: &Inst, mut name: impl FnMut(bool) -> String) -> String {
+        // Print with values for registers, then name them.
+        let mut names = Vec::new();
+        let mut inst = *inst;
+        Agx::assign(&mut inst, |written| {
+            names.push(name(written));
+            // Distinct even registers below 240, to be found again in the text.
+            100 + 8 * (names.len() as u16 - 1)
+        });
+        let mut text = inst.to_string();
+        for (n, name) in names.iter().enumerate().rev() {
+            text = rename(&text, 50 + 4 * n as u16, name);
+        }
+        text
+    }
+
+    fn unit_name(half: u16) -> String {
+        format!("r{}{}", half / 2, if half.is_multiple_of(2) { "l" } else { "h" })
+    }
+}
+
+/// Replaces registers `r` to `r + 3` of a text (with whatever halves and lists) by a value's name.
+fn rename(text: &str, r: u16, name: &str) -> String {
+    let mut out = String::new();
+    for (n, token) in text.split(' ').enumerate() {
+        if n > 0 {
+            out.push(' ');
+        }
+        let body = token.trim_end_matches(',');
+        let (reg, mods) = body.split_once('.').map_or((body, ""), |(a, b)| (a, b));
+        let first = reg.split('_').next().unwrap_or("");
+        let half = first.ends_with('l');
+        let number = first.trim_end_matches(['l', 'h']);
+        if number == format!("r{r}") {
+            out.push_str(name);
+            if half && !reg.contains('_') {
+                out.push('l');
+            }
+            if !mods.is_empty() {
+                out.push('.');
+                out.push_str(mods);
+            }
+            if token.ends_with(',') {
+                out.push(',');
+            }
+        } else {
+            out.push_str(token);
+        }
+    }
+    out
 }

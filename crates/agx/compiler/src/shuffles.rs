@@ -22,11 +22,11 @@ fn sets(f: &Function, i: Ins) -> bool {
 
 /// Runs the pass.
 pub fn run(f: &mut Function) {
-    if !f.uses_r0h {
+    if !f.state.uses_r0h {
         return;
     }
     // Lanes that are not active may have run what came before this part.
-    let one = f.blocks.len() == 1 && !f.is_part;
+    let one = f.blocks.len() == 1 && !f.state.is_part;
     let clear: Inst =
         MovImm16 { d: Dst::new(R0H, Size::B16), imm: 0, ..MovImm16::default() }.into();
     for b in f.blocks.keys() {

@@ -1,17 +1,19 @@
-//! Arithmetic.
+//! Arithmetic: what is folded into results and operands. The operations themselves are in the modules.
+
+mod bits;
+mod convert;
+mod float;
+mod integer;
 
 use super::operand::{Place, size_of};
 use super::{Comp, Opnd, Select};
 use crate::error::Result;
-use crate::mir::{HALF, UNASSIGNED, Val, WORD, class_of};
+use crate::mir::{UNASSIGNED, Val, WORD, class_of};
 use tepui_agx_isa::Inst as Isa;
-use tepui_agx_isa::operand::{ConvertMode, Dst, FCond, ICond, Round, Size};
+use tepui_agx_isa::operand::{Dst, Size};
 use tepui_agx_isa::table::bitfield::{Asr, Bfeil, Bfi, Extr};
 use tepui_agx_isa::table::float::{Fadd16, Fadd32, Fmadd16, Fmadd32, Fmul16, Fmul32};
-use tepui_agx_isa::table::integer::{Bitop, Bitrev, Convert, Ffs, Iadd, Imadd, Intl, Popcount};
-use tepui_agx_isa::table::unary::{
-    Ceil, Exp2, Floor, Log2, Rcp, Rint, Rsqrt, RsqrtSpecial, SinPt1, SinPt2, Trunc,
-};
+use tepui_agx_isa::table::integer::{Bitop, Iadd, Imadd};
 use tepui_ir::{Inst, InstFlags, Op, Shader, Type, Value};
 
 /// Truth tables: bit `a + 2 b`.
@@ -361,391 +363,51 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// One component of a result.
     fn one(&mut self, i: Inst, op: Op, k: usize, ty: Type, t: &Target) -> Result<Comp> {
-        let s = self.s;
-        let args = s.args(i);
-        let bits = ty.bits();
-        let from = self.ty(args[0]).bits();
-        if bits == 64 || from == 64 {
+        let from = self.ty(self.s.arg(i, 0)).bits();
+        if ty.bits() == 64 || from == 64 {
             return self.one_long(i, op, k, ty);
         }
-        let half = bits == 16;
-        macro_rules! unary {
-            ($row:ident) => {{
-                let a = self.fsrc(args[0], k);
-                let inst = $row { sat: t.sat, d: dst(t.bits), a: a.src(), ..$row::default() };
-                Comp::Val(self.def(inst, class_of(t.bits, 1), &[a]))
-            }};
-        }
-        macro_rules! int_unary {
-            ($row:ident) => {{
-                let a = self.isrc(args[0], k);
-                let inst = $row { d: dst(bits), a: a.src(), ..$row::default() };
-                Comp::Val(self.def(inst, Self::class(ty), &[a]))
-            }};
-        }
-        Ok(match op {
-            Op::FAdd | Op::FSub if let Some((n, r)) = self.root(args) => {
-                let square = self.s.arg(self.def_inst(args[n]).unwrap_or(i), 0);
-                let (x, other) = (self.fsrc(square, k), self.fsrc(args[1 - n], k));
-                let (x, other) = match (op, n) {
-                    (Op::FSub, 1) => (x.negated(), other),
-                    (Op::FSub, _) => (x, other.negated()),
-                    _ => (x, other),
-                };
-                self.float3(t, false, x, Opnd::of(r, Size::B32), other)
+        match op {
+            Op::FAdd
+            | Op::FSub
+            | Op::FMul
+            | Op::FFma
+            | Op::FSat
+            | Op::F2F
+            | Op::FNeg
+            | Op::FAbs
+            | Op::FFloor
+            | Op::FCeil
+            | Op::FTrunc
+            | Op::FRoundEven
+            | Op::FRcp
+            | Op::FRsq
+            | Op::FExp2
+            | Op::FLog2
+            | Op::FSqrt
+            | Op::FSin
+            | Op::FCos
+            | Op::FMin
+            | Op::FMax => self.float_op(i, op, k, ty, t),
+            Op::IAnd
+            | Op::IOr
+            | Op::IXor
+            | Op::INot
+            | Op::IShl
+            | Op::UShr
+            | Op::SShr
+            | Op::BitReverse
+            | Op::BitInterleave
+            | Op::BitCount
+            | Op::UFindMsb
+            | Op::BitInsert
+            | Op::UBitExtract => self.bit_op(i, op, k, ty),
+            Op::U2F | Op::S2F | Op::F2U | Op::F2S | Op::U2U | Op::S2S => {
+                self.conversion(i, op, k, ty)
             }
-            Op::FAdd | Op::FSub => {
-                let (a, b) = (self.fsrc(args[0], k), self.fsrc(args[1], k));
-                let b = if op == Op::FSub { b.negated() } else { b };
-                Comp::Val(self.fadd(t.sat, t.bits, half, a, b))
-            }
-            Op::FMul => {
-                let (a, b) = (self.fsrc(args[0], k), self.fsrc(args[1], k));
-                Comp::Val(self.fmul(t.sat, t.bits, half, a, b))
-            }
-            Op::FFma => {
-                let ops = [0, 1, 2].map(|n| self.fsrc(args[n], k));
-                self.float3(t, half, ops[0], ops[1], ops[2])
-            }
-            Op::FSat => {
-                let a = self.fsrc(args[0], k);
-                Comp::Val(self.fadd(true, t.bits, half, a, Opnd::NEG_ZERO))
-            }
-            Op::F2F => {
-                // Between 16 and 32 bits: the 32-bit adder converts.
-                let a = self.fsrc(args[0], k);
-                Comp::Val(self.fadd(t.sat, t.bits, false, a, Opnd::NEG_ZERO))
-            }
-            Op::FNeg if let Some(p) = self.negatable(args[0]) => self.negated_product(p, t, k),
-            Op::FNeg | Op::FAbs => {
-                let a = self.isrc(args[0], k);
-                let sign = 1u64 << (bits - 1);
-                let (table, m) = match op {
-                    Op::FNeg => (table::XOR, sign),
-                    _ => (table::AND, sign - 1),
-                };
-                let m = self.int(m, size_of(bits));
-                Comp::Val(self.bitop(bits, table, a, m))
-            }
-            Op::FFloor => unary!(Floor),
-            Op::FCeil => unary!(Ceil),
-            Op::FTrunc => unary!(Trunc),
-            Op::FRoundEven => unary!(Rint),
-            Op::FRcp => unary!(Rcp),
-            Op::FRsq => unary!(Rsqrt),
-            Op::FExp2 => unary!(Exp2),
-            Op::FLog2 => unary!(Log2),
-            Op::FSqrt => {
-                let a = self.fsrc(args[0], k);
-                let inst = RsqrtSpecial { d: dst(32), a: a.src(), ..RsqrtSpecial::default() };
-                let r = self.def(inst, WORD, &[a]);
-                if ty.is_scalar() {
-                    self.roots.insert(self.s.result(i), r);
-                }
-                Comp::Val(self.fmul(t.sat, t.bits, false, a, Opnd::of(r, Size::B32)))
-            }
-            Op::FSin | Op::FCos => {
-                // An angle in quadrants, 0 to 4. source: Mesa, fsin_agx
-                let a = self.fsrc(args[0], k);
-                let turn = self
-                    .konst(u64::from(std::f32::consts::FRAC_1_PI.to_bits() - (1 << 23)), Size::B32);
-                let turns = if op == Op::FCos {
-                    let inst = Fmadd32 {
-                        d: dst(32),
-                        a: a.src(),
-                        b: turn.src(),
-                        c: Opnd::imm(0x10).src(),
-                        ..Fmadd32::default()
-                    };
-                    self.def(inst, WORD, &[a, turn])
-                } else {
-                    self.fmul(false, 32, false, a, turn)
-                };
-                let turns = Opnd::of(turns, Size::B32);
-                let inst = Floor { d: dst(32), a: turns.src(), ..Floor::default() };
-                let whole = self.def(inst, WORD, &[turns]);
-                let part = self.fadd(false, 32, false, turns, Opnd::of(whole, Size::B32).negated());
-                let four = Opnd::imm(0x50);
-                let q = Opnd::of(
-                    self.fmul(false, 32, false, Opnd::of(part, Size::B32), four),
-                    Size::B32,
-                );
-                let inst = SinPt1 { d: dst(32), a: q.src(), ..SinPt1::default() };
-                let x = Opnd::of(self.def(inst, WORD, &[q]), Size::B32);
-                let inst = SinPt2 { d: dst(32), a: x.src(), ..SinPt2::default() };
-                let y = Opnd::of(self.def(inst, WORD, &[x]), Size::B32);
-                Comp::Val(self.fmul(t.sat, t.bits, false, x, y))
-            }
-            Op::FMin | Op::FMax => {
-                let cc = if op == Op::FMin { FCond::Ltn } else { FCond::Gtn };
-                let (a, b) = (self.plain(args[0], k), self.plain(args[1], k));
-                let (x, y) = (self.isrc(args[0], k), self.isrc(args[1], k));
-                let c = super::cond::Cond::Float { cc, a, b, inv: false };
-                let v = self.cond_select(c, x, y, Self::class(ty));
-                // The selection copies denormals bit by bit; the adder flushes them.
-                let flushes =
-                    bits == 32 && s.info.float_controls(32).is_some_and(|f| f.denorm_flush);
-                Comp::Val(match flushes {
-                    true => self.fadd(false, 32, false, Opnd::of(v, Size::B32), Opnd::NEG_ZERO),
-                    false => v,
-                })
-            }
-            Op::FEq | Op::FNeu | Op::FLt | Op::FGe | Op::SLt | Op::SGe | Op::ULt | Op::UGe => {
-                let c = self.cond_comp(s.result(i), k);
-                self.truth(c)
-            }
-            Op::IEq | Op::INe => {
-                let c = self.cond_comp(s.result(i), k);
-                self.truth(c)
-            }
-            Op::B2I if bits <= 16 => self.comp(args[0], k),
-            Op::B2I => {
-                let c = self.cond_comp(args[0], k);
-                Comp::Val(self.cond_select(c, Opnd::imm(1), Opnd::imm(0), Self::class(ty)))
-            }
-            Op::B2F => {
-                let c = self.cond_comp(args[0], k);
-                let one = if bits == 16 { 0x3c00 } else { 0x3f80_0000 };
-                let one = self.konst(one, size_of(bits));
-                Comp::Val(self.cond_select(c, one, Opnd::imm(0), Self::class(ty)))
-            }
-            Op::Select => {
-                let c = self.cond_comp(args[0], k);
-                let (x, y) = (self.isrc(args[1], k), self.isrc(args[2], k));
-                Comp::Val(self.cond_select(c, x, y, Self::class(ty)))
-            }
-            Op::IAdd => Comp::Val(self.add(args[0], args[1], false, k, bits.max(16))),
-            Op::ISub => Comp::Val(self.add(args[0], args[1], true, k, bits.max(16))),
-            Op::INeg => {
-                let a = self.esrc(args[0], k);
-                Comp::Val(self.iadd(bits.max(16), true, Opnd::imm(0), a, 0))
-            }
-            Op::IMul => {
-                if let (x, Comp::Const(c)) | (Comp::Const(c), x) =
-                    (self.comp(args[0], k), self.comp(args[1], k))
-                    && c > 2
-                    && (c - 1).is_power_of_two()
-                    && c <= 17
-                {
-                    let x = self.comp_src(x, bits);
-                    return Ok(Comp::Val(self.iadd(
-                        bits.max(16),
-                        false,
-                        x,
-                        x,
-                        (c - 1).trailing_zeros() as u8,
-                    )));
-                }
-                let (a, b) = (self.esrc(args[0], k), self.esrc(args[1], k));
-                Comp::Val(self.imadd(bits.max(16), false, [a, b, Opnd::imm(0)], 0))
-            }
-            Op::UMulHi | Op::SMulHi if bits == 32 => {
-                let sx = op == Op::SMulHi;
-                let (mut a, mut b) = (self.isrc(args[0], k), self.isrc(args[1], k));
-                a.sx = sx;
-                b.sx = sx;
-                let p = self.imadd(64, false, [a, b, Opnd::imm(0)], 0);
-                self.words(Comp::Val(p))[1]
-            }
-            Op::SMin | Op::SMax | Op::UMin | Op::UMax => {
-                let signed = matches!(op, Op::SMin | Op::SMax);
-                let [a, b] = [args[0], args[1]].map(|x| match (bits, signed) {
-                    (8, true) => self.sign_byte(x, k),
-                    (8, false) => self.low_byte(x, k),
-                    _ => self.isrc(x, k),
-                });
-                let cc = match op {
-                    Op::SMin => ICond::Slt,
-                    Op::SMax => ICond::Sgt,
-                    Op::UMin => ICond::Ult,
-                    _ => ICond::Ugt,
-                };
-                let c = super::cond::Cond::Int { cc, a, b, inv: false };
-                Comp::Val(self.cond_select(c, a, b, Self::class(ty)))
-            }
-            Op::UAddSat | Op::USubSat | Op::SAddSat | Op::SSubSat if bits >= 16 => {
-                let (mut a, mut b) = (self.isrc(args[0], k), self.isrc(args[1], k));
-                let signed = matches!(op, Op::SAddSat | Op::SSubSat);
-                // Signedness is a flag of an operand, which immediates lack.
-                if signed && matches!((a.place, b.place), (Place::Imm(_), Place::Imm(_))) {
-                    a = Opnd::of(
-                        self.mov(Opnd { size: size_of(bits), ..a }, Self::class(ty)),
-                        size_of(bits),
-                    );
-                }
-                a.sx = signed;
-                b.sx = signed;
-                let negate = matches!(op, Op::USubSat | Op::SSubSat);
-                let inst = Iadd {
-                    negate,
-                    sat: true,
-                    d: dst(bits),
-                    a: a.src(),
-                    b: b.src(),
-                    ..Iadd::default()
-                };
-                Comp::Val(self.def(inst, Self::class(ty), &[a, b]))
-            }
-            Op::IAnd | Op::IOr if bits == 1 => {
-                if self.uses[s.result(i)] <= MAX_JOINED
-                    && let Some(c) = self.joined(op, [args[0], args[1]], k)
-                {
-                    return Ok(self.known_truth(c));
-                }
-                // A comparison is the select of the other operand: of several users, each costs the
-                // same as with its truth value.
-                let compares = |x: Value| {
-                    s.def_op(x).is_some_and(|op| op.info().results == [tepui_ir::Pat::B])
-                };
-                let single = |x: Value| self.uses[x] == 1 && compares(x);
-                let first = single(args[0]) || !single(args[1]) && compares(args[0]);
-                let (x, y) = if first { (args[0], args[1]) } else { (args[1], args[0]) };
-                if !compares(x) {
-                    return Ok(Comp::Val(self.logic(op, args, k, false)));
-                }
-                let other = if single(y) {
-                    let c = self.cond_comp(y, k);
-                    self.truth(c)
-                } else {
-                    self.comp(y, k)
-                };
-                let other = self.comp_src(other, 1);
-                let c = self.cond_comp(x, k);
-                let (t, e) =
-                    if op == Op::IAnd { (other, Opnd::imm(0)) } else { (Opnd::imm(1), other) };
-                Comp::Val(self.cond_select(c, t, e, HALF))
-            }
-            Op::IAnd | Op::IOr | Op::IXor => Comp::Val(self.logic(op, args, k, false)),
-            Op::INot => {
-                if let Some(d) = self.def_inst(args[0])
-                    && matches!(s.insts[d].op, Op::IAnd | Op::IOr | Op::IXor)
-                    && bits > 1
-                {
-                    return Ok(Comp::Val(self.logic(s.insts[d].op, s.args(d), k, true)));
-                }
-                if bits == 1 {
-                    let c = self.cond_comp(args[0], k).inverted();
-                    return Ok(self.truth(c));
-                }
-                let a = self.isrc(args[0], k);
-                Comp::Val(self.bitop(bits.max(16), table::NOT_A, a, Opnd::imm(0)))
-            }
-            Op::IShl => {
-                if let Comp::Const(n @ 1..=4) = self.comp(args[1], k) {
-                    let a = self.isrc(args[0], k);
-                    return Ok(Comp::Val(self.iadd(bits.max(16), false, Opnd::imm(0), a, n as u8)));
-                }
-                let (a, n) = (self.isrc(args[0], k), self.count(args[1], k, bits));
-                Comp::Val(self.bfi(bits.max(16), [Opnd::imm(0), a, n], 0))
-            }
-            Op::UShr => {
-                let n = self.count(args[1], k, bits);
-                let a = if bits == 8 { self.low_byte(args[0], k) } else { self.isrc(args[0], k) };
-                Comp::Val(self.bfeil(bits.max(16), a, n, 0))
-            }
-            Op::SShr => {
-                let n = self.count(args[1], k, bits);
-                let a = if bits == 8 { self.sign_byte(args[0], k) } else { self.isrc(args[0], k) };
-                Comp::Val(self.asr(bits.max(16), a, n))
-            }
-            Op::BitReverse if bits == 32 => int_unary!(Bitrev),
-            Op::BitInterleave => {
-                let (a, b) = (self.isrc(args[0], k), self.isrc(args[1], k));
-                let inst = Intl { d: dst(32), a: a.src(), b: b.src(), ..Intl::default() };
-                Comp::Val(self.def(inst, WORD, &[a, b]))
-            }
-            Op::BitCount | Op::UFindMsb => {
-                let a = if from == 8 { self.low_byte(args[0], k) } else { self.isrc(args[0], k) };
-                let d = dst(32);
-                let inst: Isa = if op == Op::BitCount {
-                    Popcount { d, a: a.src(), ..Popcount::default() }.into()
-                } else {
-                    Ffs { d, a: a.src(), ..Ffs::default() }.into()
-                };
-                Comp::Val(self.def(inst, WORD, &[a]))
-            }
-            Op::BitInsert if bits == 32 => {
-                let Comp::Const(n) = self.comp(args[3], k) else {
-                    return self.refuse(i, "of a variable width");
-                };
-                if n == 0 {
-                    return Ok(self.comp(args[0], k));
-                }
-                let ops = [0, 1, 2].map(|m| self.isrc(args[m], k));
-                Comp::Val(self.bfi(bits, ops, field(n)))
-            }
-            Op::UBitExtract if bits == 32 => {
-                let Comp::Const(n) = self.comp(args[2], k) else {
-                    return self.refuse(i, "of a variable width");
-                };
-                if n == 0 {
-                    return Ok(Comp::Const(0));
-                }
-                let (b, c) = (self.isrc(args[0], k), self.isrc(args[1], k));
-                Comp::Val(self.bfeil(bits, b, c, field(n)))
-            }
-            Op::U2F | Op::S2F => {
-                let signed = op == Op::S2F;
-                let mode = match (from, signed) {
-                    (32, false) => ConvertMode::U32ToF,
-                    (32, true) => ConvertMode::S32ToF,
-                    (16, false) => ConvertMode::U16ToF,
-                    (16, true) => ConvertMode::S16ToF,
-                    (_, false) => ConvertMode::U8ToF,
-                    (_, true) => ConvertMode::S8ToF,
-                };
-                let src = self.isrc(args[0], k);
-                let inst = Convert {
-                    mode,
-                    d: dst(bits),
-                    src: src.src(),
-                    round: Round::Rte,
-                    ..Convert::default()
-                };
-                Comp::Val(self.def(inst, Self::class(ty), &[src]))
-            }
-            Op::F2U | Op::F2S
-                if bits == 32
-                    && let Some(axis) = self.pixel_axis(args[0], k) =>
-            {
-                Comp::Val(self.sr(super::special::sr::GLOBAL + axis, Size::B32))
-            }
-            Op::F2U | Op::F2S => {
-                let c = self.comp(args[0], k);
-                let src = match c {
-                    // An immediate would be taken for an integer's bits.
-                    Comp::Const(x) => self.konst(x, size_of(from)),
-                    c => self.comp_src(c, from),
-                };
-                let mode = match (bits, op) {
-                    (32, Op::F2U) => ConvertMode::FToU32,
-                    (32, _) => ConvertMode::FToS32,
-                    (_, Op::F2U) => ConvertMode::FToU16,
-                    _ => ConvertMode::FToS16,
-                };
-                let inst = Convert {
-                    mode,
-                    d: dst(bits),
-                    src: src.src(),
-                    round: Round::Rtz,
-                    ..Convert::default()
-                };
-                Comp::Val(self.def(inst, Self::class(ty), &[src]))
-            }
-            Op::U2U | Op::S2S => self.resize(op, args[0], k, from, bits),
-            _ => return self.refuse(i, format!("of {ty} is not compiled")),
-        })
-    }
-
-    /// A float operand without folded modifiers.
-    fn plain(&mut self, v: Value, k: usize) -> Opnd {
-        match self.comp(v, k) {
-            Comp::Const(x) => {
-                let bits = self.ty(v).bits();
-                self.konst(x, size_of(bits))
-            }
-            _ => self.isrc(v, k),
+            _ => self.integer_op(i, op, k, ty),
         }
     }
 
@@ -761,50 +423,6 @@ impl Select<'_> {
         let up = self.bfi(16, [Opnd::imm(0), o, Opnd::imm(8)], 0);
         Opnd::of(self.asr(16, Opnd::of(up, Size::B16), Opnd::imm(8)), Size::B16)
     }
-
-    /// Integer conversions up to 32 bits.
-    fn resize(&mut self, op: Op, a: Value, k: usize, from: u8, to: u8) -> Comp {
-        let c = self.comp(a, k);
-        if let Comp::Const(x) = c {
-            let x = if op == Op::S2S { tepui_ir::sext(x, from) as u64 } else { x };
-            return Comp::Const(x & tepui_ir::mask(to));
-        }
-        match (from, to) {
-            _ if from == to => c,
-            (16, 8) => c,
-            (32, 8 | 16) => {
-                let o = self.isrc(a, k);
-                let low = Opnd { size: Size::B16, ..o };
-                Comp::Val(self.mov(low, HALF))
-            }
-            (8, 16) if op == Op::U2U && self.is_clean_byte(a) => c,
-            (8, _) if op == Op::U2U => {
-                let o = self.isrc(a, k);
-                if self.is_clean_byte(a) {
-                    return Comp::Val(self.bitop(to, table::A, o, Opnd::imm(0)));
-                }
-                Comp::Val(self.bitop(to, table::AND, o, Opnd::imm(255)))
-            }
-            (8, _) => {
-                let o = self.isrc(a, k);
-                let up = self.bfi(16, [Opnd::imm(0), o, Opnd::imm(8)], 0);
-                Comp::Val(self.asr(to, Opnd::of(up, Size::B16), Opnd::imm(8)))
-            }
-            _ => {
-                let mut o = self.isrc(a, k);
-                if op == Op::U2U {
-                    return Comp::Val(self.bitop(to, table::A, o, Opnd::imm(0)));
-                }
-                o.sx = true;
-                Comp::Val(self.iadd(to, false, o, Opnd::imm(0), 0))
-            }
-        }
-    }
-}
-
-/// A field's width as the mask operand has it: 0 for all 32 bits.
-fn field(n: u64) -> u8 {
-    if n >= 32 { 0 } else { n as u8 }
 }
 
 /// Ops whose machine instruction saturates and converts its result.
@@ -830,9 +448,6 @@ fn foldable(op: Op) -> bool {
             | Op::FCos
     )
 }
-
-/// Users that two joined conditions may have: each keeps two words alive instead of half of one.
-const MAX_JOINED: u32 = 3;
 
 /// Maximum depth of the analysis of [`upper_bound`].
 const MAX_DEPTH: u32 = 4;

@@ -101,10 +101,10 @@ impl Select<'_> {
     /// Opens the loop over the samples of a pixel.
     fn begin_samples(&mut self, _samples: u8) {
         let one = self.mov_imm(1, HALF);
-        let (header, phi, bit) = self.open_loop(one);
+        let opened = self.open_loop(one);
         let f = self.fragment();
-        f.sample = Some(bit);
-        f.around = Some((header, phi));
+        f.sample = Some(opened.value);
+        f.around = Some(opened);
     }
 
     /// Whether the lane is a helper: no sample is covered by the primitive, or all were discarded.
@@ -376,7 +376,7 @@ impl Select<'_> {
             Builtin::BlendConstant => {
                 let mut comps = Vec::with_capacity(4);
                 for component in 0..4 {
-                    comps.push(Comp::Uni(self.uniform(Source::BlendConstant { component })?));
+                    comps.push(Comp::Uniform(self.uniform(Source::BlendConstant { component })?));
                 }
                 comps
             }
@@ -590,8 +590,8 @@ impl Select<'_> {
 
     /// Closes the loop over samples.
     fn end_samples(&mut self, samples: u8) {
-        let Some((header, phi)) = self.fragment().around else { return };
-        let Some(bit) = self.fragment().sample else { return };
+        let Some(opened) = self.fragment().around else { return };
+        let bit = opened.value;
         let next = self.iadd(16, false, Opnd::imm(0), Opnd::of(bit, Size::B16), 1);
         let more = Cond::Int {
             cc: ICond::Ult,
@@ -599,7 +599,8 @@ impl Select<'_> {
             b: Opnd::imm(1 << samples),
             inv: false,
         };
-        self.close_loop(more, header, phi, next);
+        self.emit_branch(more);
+        self.close_loop(opened, next);
     }
 }
 

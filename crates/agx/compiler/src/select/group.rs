@@ -19,7 +19,6 @@ use tepui_agx_isa::table::unary::{Dfdx, Dfdy};
 use tepui_ir::{
     Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
 };
-use tepui_passes::divergence::Divergence;
 
 fn simd_op(op: ReduceOp) -> Option<SimdOp> {
     Some(match op {
@@ -166,7 +165,7 @@ impl Select<'_> {
 
     /// A uniform for each direction.
     fn axes(&mut self, source: impl Fn(u8) -> Source) -> Result<Vec<Comp>> {
-        (0..3).map(|axis| Ok(Comp::Uni(self.uniform(source(axis))?))).collect()
+        (0..3).map(|axis| Ok(Comp::Uniform(self.uniform(source(axis))?))).collect()
     }
 
     fn builtin(&mut self, i: Inst, b: Builtin) -> Result<Vec<Comp>> {
@@ -255,9 +254,7 @@ impl Select<'_> {
 
     /// Whether a value is the same in all lanes of a sub-group.
     fn is_uniform(&mut self, v: Value) -> bool {
-        let s = self.s;
-        let d = self.divergence.get_or_insert_with(|| Divergence::new(s));
-        !d.is_divergent(v)
+        !self.divergence().is_divergent(v)
     }
 
     /// The relative shuffle that reads the lane which an index names: the own lane, a constant
@@ -318,7 +315,7 @@ impl Select<'_> {
         if matches!(lane.place, super::operand::Place::Imm(_)) {
             return f(self, lane.src());
         }
-        self.f.uses_r0h = true;
+        self.f.state.uses_r0h = true;
         let low = Opnd { size: Size::B16, ..lane };
         let set =
             Bitop { table: 0b1010, d: Dst::new(R0H, Size::B16), a: low.src(), ..Bitop::default() };
@@ -379,7 +376,7 @@ impl Select<'_> {
         }
         let values: Vec<Opnd> =
             parts.iter().map(|&c| Opnd::of(self.reg(c, class), size_of(bits))).collect();
-        self.f.uses_r0h = true;
+        self.f.state.uses_r0h = true;
         let lane = Opnd { size: Size::B16, ..lane };
         let quad = Opnd::of(self.bitop(16, 0b1000, lane, Opnd::imm(28)), Size::B16);
         let offset = Opnd::of(self.bitop(16, 0b1000, lane, Opnd::imm(3)), Size::B16);

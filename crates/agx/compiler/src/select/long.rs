@@ -15,7 +15,7 @@ impl Select<'_> {
     pub(crate) fn words(&mut self, c: Comp) -> [Comp; 2] {
         match c {
             Comp::Const(x) => [Comp::Const(x & 0xffff_ffff), Comp::Const(x >> 32)],
-            Comp::Uni(h) => [Comp::Uni(h), Comp::Uni(h + 2)],
+            Comp::Uniform(h) => [Comp::Uniform(h), Comp::Uniform(h + 2)],
             Comp::Undef => [Comp::Undef; 2],
             Comp::Val(v) => {
                 let (lo, hi) = (self.f.val(WORD), self.f.val(WORD));
@@ -189,7 +189,7 @@ impl Select<'_> {
                 [Comp::Const(x & tepui_ir::mask(h)), Comp::Const(x >> h & tepui_ir::mask(h))]
             }
             (_, Comp::Undef) => [Comp::Undef; 2],
-            (32, Comp::Uni(h)) => [Comp::Uni(h), Comp::Uni(h + 1)],
+            (32, Comp::Uniform(h)) => [Comp::Uniform(h), Comp::Uniform(h + 1)],
             (32, Comp::Val(v)) => {
                 let d = [self.f.val(HALF), self.f.val(HALF)];
                 self.emit(MOp::Split, &d, &[v]);

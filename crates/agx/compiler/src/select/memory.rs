@@ -121,7 +121,7 @@ impl Select<'_> {
             (Op::LoadGlobal, Attrs::Mem(m)) => {
                 if let Some(source) = Source::of_descriptor_load(s, i) {
                     if let Some(half) = self.uniforms.get(source) {
-                        self.set(s.result(i), &[Comp::Uni(half)]);
+                        self.set(s.result(i), &[Comp::Uniform(half)]);
                         return Ok(true);
                     }
                     // The address must have no other user; it is computed for this load alone, since
@@ -181,8 +181,8 @@ impl Select<'_> {
 
     /// Marks the memory that a uniform points to as constant.
     fn constant(&mut self, half: u16) {
-        if !self.f.constant.contains(&half) {
-            self.f.constant.push(half);
+        if !self.f.state.constant.contains(&half) {
+            self.f.state.constant.push(half);
         }
     }
 
@@ -214,7 +214,7 @@ impl Select<'_> {
         match self.comp(index, 0) {
             Comp::Const(c) => {
                 let source = Source::BufferAddress { set, binding, element: c as u32 };
-                Ok(Comp::Uni(self.uniform(source)?))
+                Ok(Comp::Uniform(self.uniform(source)?))
             }
             _ => {
                 let [lo, hi, _] = self.table_row(set, binding, index)?;
@@ -228,7 +228,7 @@ impl Select<'_> {
         match self.comp(index, 0) {
             Comp::Const(c) => {
                 let source = Source::BufferSize { set, binding, element: c as u32 };
-                Ok(Comp::Uni(self.uniform(source)?))
+                Ok(Comp::Uniform(self.uniform(source)?))
             }
             _ => {
                 let [_, _, size] = self.table_row(set, binding, index)?;
@@ -324,7 +324,7 @@ impl Select<'_> {
         ty: Type,
     ) -> Result<Device> {
         let base = match self.buffer_address(i, handle)? {
-            Comp::Uni(h) if h < 256 => Opnd::uniform(h, Size::B64),
+            Comp::Uniform(h) if h < 256 => Opnd::uniform(h, Size::B64),
             c => Opnd::of(self.reg(c, LONG), Size::B64),
         };
         let log = ty.elem_bytes().min(4).trailing_zeros();
@@ -387,7 +387,7 @@ impl Select<'_> {
         {
             let args = [self.s.arg(d, 0), self.s.arg(d, 1)];
             for (base, off) in [(args[0], args[1]), (args[1], args[0])] {
-                let Comp::Uni(h) = self.comp(base, 0) else { continue };
+                let Comp::Uniform(h) = self.comp(base, 0) else { continue };
                 if h >= 256 {
                     continue;
                 }
@@ -432,7 +432,7 @@ impl Select<'_> {
         let direct = offset & low == 0 && (offset >> log).abs() < 30_000;
         let c = self.comp(root, 0);
         at.base = match c {
-            Comp::Uni(h) if h < 256 => Opnd::uniform(h, Size::B64),
+            Comp::Uniform(h) if h < 256 => Opnd::uniform(h, Size::B64),
             c => Opnd::of(self.reg(c, LONG), Size::B64),
         };
         if direct {
@@ -666,10 +666,10 @@ impl Select<'_> {
             comps.push(match ty.bits() {
                 64 => {
                     let high = self.uniform(source(at + 4))?;
-                    self.long([Comp::Uni(half), Comp::Uni(high)])
+                    self.long([Comp::Uniform(half), Comp::Uniform(high)])
                 }
-                32 => Comp::Uni(half),
-                16 => Comp::Uni(half + (at >> 1 & 1) as u16),
+                32 => Comp::Uniform(half),
+                16 => Comp::Uniform(half + (at >> 1 & 1) as u16),
                 _ => {
                     let o = Opnd::uniform(half, Size::B32);
                     Comp::Val(self.bfeil(16, o, Opnd::imm((at & 3) as u8 * 8), 8))
@@ -688,7 +688,9 @@ impl Select<'_> {
             let comps = if ty.bits() == 64 {
                 let mut all = Vec::new();
                 for k in 0..u32::from(ty.comps()) {
-                    all.push(Comp::Uni(self.uniform(Source::PushLong { offset: offset + 8 * k })?));
+                    all.push(Comp::Uniform(
+                        self.uniform(Source::PushLong { offset: offset + 8 * k })?,
+                    ));
                 }
                 all
             } else {

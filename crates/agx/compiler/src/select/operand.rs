@@ -117,8 +117,8 @@ impl Select<'_> {
                 Opnd::of(self.mov_imm(x, LONG), size)
             }
             Comp::Const(x) => self.int(x, size),
-            Comp::Uni(_) if size == Size::B64 => Opnd::of(self.reg(c, LONG), size),
-            Comp::Uni(h) => Opnd::uniform(h, size),
+            Comp::Uniform(_) if size == Size::B64 => Opnd::of(self.reg(c, LONG), size),
+            Comp::Uniform(h) => Opnd::uniform(h, size),
             Comp::Undef => Opnd::imm(0),
         }
     }

@@ -96,10 +96,10 @@ impl Select<'_> {
             && !self.uniforms.is_by_set()
         {
             let source = Source::Descriptor { set, binding, element: c as u32 };
-            return Ok(Comp::Uni(self.uniform(source)?));
+            return Ok(Comp::Uniform(self.uniform(source)?));
         }
         let (table, offset) = self.row(set, binding, index, 0)?;
-        let base = self.reg(Comp::Uni(table), LONG);
+        let base = self.reg(Comp::Uniform(table), LONG);
         let ops = [Opnd::of(base, Size::B64), Opnd::of(offset, Size::B32)];
         Ok(Comp::Val(self.iadd(64, false, ops[0], ops[1], 0)))
     }
@@ -204,7 +204,7 @@ impl Select<'_> {
     fn low_half(&mut self, c: Comp) -> Val {
         match c {
             Comp::Val(v) => self.mov(Opnd::of(v, Size::B16), HALF),
-            Comp::Uni(h) => self.mov(Opnd::uniform(h, Size::B16), HALF),
+            Comp::Uniform(h) => self.mov(Opnd::uniform(h, Size::B16), HALF),
             Comp::Const(x) => self.mov_imm(x & 0xffff, HALF),
             Comp::Undef => self.reg(c, HALF),
         }
@@ -214,7 +214,7 @@ impl Select<'_> {
     fn integer_half(&mut self, c: Comp) -> Half {
         match c {
             Comp::Const(x) => self.constant_half(x as u16),
-            Comp::Uni(h) if h < LOD_UNIFORMS => Half::Uniform(h),
+            Comp::Uniform(h) if h < LOD_UNIFORMS => Half::Uniform(h),
             c => Half::Val(self.low_half(c)),
         }
     }
@@ -240,7 +240,7 @@ impl Select<'_> {
             && self.ty(self.s.arg(i, 0)) == Type::vec(16, 1)
         {
             match self.comp(self.s.arg(i, 0), 0) {
-                Comp::Uni(h) if h < LOD_UNIFORMS => return Half::Uniform(h),
+                Comp::Uniform(h) if h < LOD_UNIFORMS => return Half::Uniform(h),
                 Comp::Val(x) => return Half::Val(x),
                 _ => {}
             }

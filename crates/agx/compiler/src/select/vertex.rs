@@ -137,8 +137,8 @@ impl Select<'_> {
                             None => Comp::Undef,
                         }
                     }
-                    Builtin::BaseVertex => Comp::Uni(self.uniform(Source::BaseVertex)?),
-                    Builtin::BaseInstance => Comp::Uni(self.uniform(Source::BaseInstance)?),
+                    Builtin::BaseVertex => Comp::Uniform(self.uniform(Source::BaseVertex)?),
+                    Builtin::BaseInstance => Comp::Uniform(self.uniform(Source::BaseInstance)?),
                     Builtin::DrawIndex => self.uniform_half(Source::DrawIndex)?,
                     _ => return Ok(false),
                 };

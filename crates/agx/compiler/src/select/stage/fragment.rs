@@ -4,10 +4,10 @@
 use super::coefficients::coefficients;
 use crate::abi::{self, Colours, effects, tile};
 use crate::error::Result;
-use crate::mir::{Block, Ins, Val};
-use crate::select::Comp;
+use crate::mir::{Comp, Val};
 use crate::varyings::{Coefficients, FragmentTable, Origin, Shading};
 use std::collections::BTreeMap;
+use tepui_backend::builder::OpenLoop;
 use tepui_ir::{Attrs, Builtin, Inst, IoLoc, Op, Sampling, Shader};
 
 /// Position of the depth and stencil tests in the program.
@@ -36,8 +36,8 @@ pub(crate) struct State {
     pub sample: Option<Val>,
     /// The coverage that the shader reads is that of the sample, not of the pixel.
     pub coverage_of_sample: bool,
-    /// The loop over samples, when it is in the program: its header and the bit's phi.
-    pub around: Option<(Block, Ins)>,
+    /// The loop over samples, when it is in the program.
+    pub around: Option<OpenLoop>,
     /// Pixel fences that were waited for on every way.
     pub waited: u16,
     /// Whether the lane was a helper at the start.

@@ -76,7 +76,8 @@ impl<'a> Select<'a> {
         match (&self.io, self.s.insts[i].attrs) {
             (_, Attrs::Builtin(Builtin::ViewIndex)) => {
                 let c = self.uniform_half(Source::ViewIndex)?;
-                self.set(self.s.result(i), &[c]);
+                let r = self.s.result(i);
+                self.set(r, &[c]);
                 Ok(true)
             }
             (Io::Compute, _) => Ok(false),

@@ -7,15 +7,17 @@
 
 use std::collections::HashMap;
 
-use crate::flow::{At, Line};
-use crate::mir::{Function, Val};
+use crate::function::Function;
+use crate::listing::{At, Line};
+use crate::machine::Machine;
+use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
-use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{Loc, Shader, Value};
+use tepui_regalloc::Val;
 
 /// A component of a value of the IR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Component {
+pub struct Component {
     /// The value.
     pub value: Value,
     /// The component, 0 of a scalar.
@@ -24,7 +26,7 @@ pub(crate) struct Component {
 
 /// Locations that selection chose for the components of the IR's values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ValueLocations {
+pub struct ValueLocations {
     /// Values of the machine IR; if several components share a value, the first one names it.
     pub vals: Vec<(Val, Component)>,
     /// Uniform registers.
@@ -33,33 +35,33 @@ pub(crate) struct ValueLocations {
 
 /// A component that is in uniform registers while the whole program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InUniforms {
-    /// First half-uniform.
-    pub half: u16,
-    /// Number of half-uniforms.
-    pub halves: u8,
+pub struct InUniforms {
+    /// First unit.
+    pub unit: u16,
+    /// Number of units.
+    pub units: u8,
     /// The component.
     pub of: Component,
 }
 
 /// Registers that hold a component from an instruction on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InRegisters {
+pub struct InRegisters {
     /// Byte offset of the instruction.
     pub offset: u32,
     /// The instruction writes it; otherwise it is there before the instruction runs.
     pub written: bool,
-    /// First half-register.
-    pub half: u16,
-    /// Number of half-registers.
-    pub halves: u8,
+    /// First unit.
+    pub unit: u16,
+    /// Number of units.
+    pub units: u8,
     /// The component.
     pub of: Component,
 }
 
 /// Locations of the IR's values in a program.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values {
+pub struct Values {
     /// In registers, sorted by offset.
     pub registers: Vec<InRegisters>,
     /// In uniform registers.
@@ -68,16 +70,16 @@ pub(crate) struct Values {
 
 /// A component in registers after a number of steps of a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub struct Held {
     at: At,
-    half: u16,
-    halves: u8,
+    unit: u16,
+    units: u8,
     of: Component,
 }
 
 /// Registers that allocation chose for named values.
-pub(crate) fn held(
-    f: &Function,
+pub fn held<M: Machine>(
+    f: &Function<M>,
     value_locations: &ValueLocations,
     defs: &[tepui_regalloc::Def],
 ) -> Vec<Held> {
@@ -88,8 +90,8 @@ pub(crate) fn held(
     let held = |d: &tepui_regalloc::Def| {
         Some(Held {
             at: At { block: d.block.as_u32(), step: d.steps },
-            half: d.unit,
-            halves: f.vals[d.val].units,
+            unit: d.unit,
+            units: f.vals[d.val].units,
             of: of[f.origin(d.val)]?,
         })
     };
@@ -97,19 +99,18 @@ pub(crate) fn held(
 }
 
 /// Gives what is held the offsets of a packed program. `lines` and `offsets` are those of the same instructions.
-pub(crate) fn place(held: &[Held], lines: &[Line], offsets: &[(u32, Loc)]) -> Vec<InRegisters> {
+pub fn place<I>(held: &[Held], lines: &[Line<I>], offsets: &[(u32, Loc)]) -> Vec<InRegisters> {
     // Lines are in the order of blocks and steps.
     let place = |h: &Held| {
-        let behind =
-            lines.partition_point(|l| (l.step.block, l.step.step) < (h.at.block, h.at.step));
+        let next = lines.partition_point(|l| (l.step.block, l.step.step) < (h.at.block, h.at.step));
         let line = |k: usize| lines.get(k).filter(|l| l.step.block == h.at.block);
         // After the last line of an earlier step of the block, else before the block's first line.
-        let (k, written) = match behind.checked_sub(1).filter(|&k| line(k).is_some()) {
+        let (k, written) = match next.checked_sub(1).filter(|&k| line(k).is_some()) {
             Some(k) if h.at.step > 0 => (k, true),
-            _ => line(behind).map(|_| (behind, false))?,
+            _ => line(next).map(|_| (next, false))?,
         };
-        let (half, halves, of) = (h.half, h.halves, h.of);
-        Some(InRegisters { offset: offsets.get(k)?.0, written, half, halves, of })
+        let (unit, units, of) = (h.unit, h.units, h.of);
+        Some(InRegisters { offset: offsets.get(k)?.0, written, unit, units, of })
     };
     let mut out: Vec<InRegisters> = held.iter().filter_map(place).collect();
     out.sort_by_key(|r| (r.offset, r.written));
@@ -132,10 +133,10 @@ pub struct Holds {
     pub offset: u32,
     /// The instruction writes it; otherwise it is there before the instruction runs.
     pub written: bool,
-    /// First half-register.
-    pub half: u16,
-    /// Number of half-registers.
-    pub halves: u8,
+    /// First unit.
+    pub unit: u16,
+    /// Number of units.
+    pub units: u8,
     /// An index of [`Names::names`].
     pub name: u32,
 }
@@ -153,7 +154,7 @@ pub struct Names {
 
 impl Names {
     /// Names of values in the IR of a shader after all passes.
-    pub(crate) fn new(values: &Values, shader: &Shader) -> Names {
+    pub fn new(values: &Values, shader: &Shader) -> Names {
         let mut known: HashMap<(Value, u8), u32> = HashMap::new();
         let numbers = tepui_ir::print::numbers(shader);
         let mut names = Vec::new();
@@ -164,13 +165,13 @@ impl Names {
             })
         };
         let registers = values.registers.iter().map(|r| {
-            let (offset, written, half, halves) = (r.offset, r.written, r.half, r.halves);
-            Holds { offset, written, half, halves, name: number(r.of) }
+            let (offset, written, unit, units) = (r.offset, r.written, r.unit, r.units);
+            Holds { offset, written, unit, units, name: number(r.of) }
         });
         let registers = registers.collect();
         let uniforms = values.uniforms.iter().map(|u| {
-            let (half, halves) = (u.half, u.halves);
-            Holds { offset: 0, written: false, half, halves, name: number(u.of) }
+            let (unit, units) = (u.unit, u.units);
+            Holds { offset: 0, written: false, unit, units, name: number(u.of) }
         });
         let uniforms = uniforms.collect();
         Names { names, registers, uniforms }

@@ -5,31 +5,31 @@
 //! instructions that neither write memory nor are fixed in place for another reason. Since this
 //! lengthens live ranges, it is done only while registers are plentiful.
 
-use crate::mir::{Effect, Function, Ins, Op, Val, effect};
+use crate::function::Function;
+use crate::machine::{Grouping, Machine};
 use cranelift_entity::SecondaryMap;
-use tepui_agx_isa::Inst;
+use tepui_regalloc::{Effect, Ins, Op, Val};
 
 /// Farthest that a load moves, in instructions.
 const MAX_DISTANCE: usize = 24;
 /// Maximum number of instructions of an address that move with it.
 const CHAIN: usize = 6;
-/// Register pressure above which texture samples are not moved: a few in flight keep the texture unit
-/// busy.
-const MAX_SAMPLE_PRESSURE: u32 = 48;
-
-fn is_texture(op: &Op) -> bool {
-    matches!(op, Op::Isa(Inst::TextureLoad(_) | Inst::TextureSample(_)))
+fn grouping<M: Machine>(op: &Op<M::Inst>) -> Grouping {
+    match op {
+        Op::Isa(inst) => M::grouping(inst),
+        _ => Grouping::None,
+    }
 }
 
-fn is_load(op: &Op) -> bool {
-    matches!(op, Op::Isa(Inst::DeviceLoad(_) | Inst::StackLoad(_))) || is_texture(op)
+fn is_load<M: Machine>(op: &Op<M::Inst>) -> bool {
+    grouping::<M>(op) != Grouping::None
 }
 
-/// Runs the pass; `pressure` is the register pressure in half-registers, and up to `limit` of them do
-/// not lower occupancy. Returns whether anything moved.
-pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
+/// Runs the pass; `pressure` is the register pressure in units, and up to `limit` of them do not lower occupancy. Returns whether
+/// anything moved.
+pub fn run<M: Machine>(f: &mut Function<M>, pressure: u32, limit: u32) -> bool {
     let mut alive = pressure;
-    let loads = f.insts.values().filter(|i| is_load(&i.op)).count();
+    let loads = f.insts.values().filter(|i| is_load::<M>(&i.op)).count();
     if alive + 8 > limit || loads < 2 {
         return false;
     }
@@ -46,15 +46,18 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
         for i in insts {
             let op = f.insts[i].op;
             let mut moved = false;
-            if is_load(&op)
+            if is_load::<M>(&op)
                 && let Some(q) = last_load
                 && q >= fence
                 && out.len() - q <= MAX_DISTANCE
                 && out.len() > q + 1
-                && let Some(chain) = chain(f, i, &out, q, stamp, &at)
+                && let Some(chain) = chain::<M>(f, i, &out, q, stamp, &at)
             {
                 let cost: u32 = f.dsts(i).iter().map(|&d| u32::from(f.vals[d].units)).sum();
-                let most = if is_texture(&op) { limit.min(MAX_SAMPLE_PRESSURE) } else { limit };
+                let most = match grouping::<M>(&op) {
+                    Grouping::Sample => limit.min(M::MAX_SAMPLE_PRESSURE),
+                    _ => limit,
+                };
                 if alive + cost <= most {
                     alive += cost;
                     // Move the chain and the load to after the previous load.
@@ -81,9 +84,9 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
                 for &d in f.dsts(i) {
                     at[d] = (stamp, k as u32);
                 }
-                if is_load(&op) {
+                if is_load::<M>(&op) {
                     last_load = Some(k);
-                } else if !matches!(effect(&op), Effect::Pure | Effect::Read) {
+                } else if !matches!(op.effect::<M>(), Effect::Pure | Effect::Read) {
                     fence = k + 1;
                 }
                 out.push(i);
@@ -96,8 +99,8 @@ pub fn run(f: &mut Function, pressure: u32, limit: u32) -> bool {
 
 /// Positions after `q`, ascending, of the instructions that the load depends on; `None` if they cannot
 /// move.
-fn chain(
-    f: &Function,
+fn chain<M: Machine>(
+    f: &Function<M>,
     load: Ins,
     out: &[Ins],
     q: usize,
@@ -114,13 +117,13 @@ fn chain(
             }
             let d = out[k as usize];
             // An address that depends on previous loads must be waited for, so nothing is gained.
-            if is_load(&f.insts[d].op) && k as usize + CHAIN > q {
+            if is_load::<M>(&f.insts[d].op) && k as usize + CHAIN > q {
                 return None;
             }
             if k as usize <= q || need.contains(&(k as usize)) {
                 continue;
             }
-            if effect(&f.insts[d].op) != Effect::Pure || need.len() == CHAIN {
+            if f.insts[d].op.effect::<M>() != Effect::Pure || need.len() == CHAIN {
                 return None;
             }
             need.push(k as usize);

@@ -2,17 +2,18 @@
 //! dominate uses, and phis have one source for each predecessor.
 
 use crate::error::{Error, Result};
-use crate::mir::{Block, Function, Op, Val, isa, unassigned};
+use crate::function::Function;
+use crate::machine::Machine;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use tepui_agx_isa::Inst;
 use tepui_regalloc::liveness::{LiveSet, Liveness};
+use tepui_regalloc::{Block, Op, Val};
 
 /// Checks every rule.
 ///
 /// # Errors
 /// The first broken rule.
-pub fn run(f: &Function) -> Result<()> {
-    let bad = |what: String| Err(Error::Internal(format!("machine IR: {what}")));
+pub fn run<M: Machine>(f: &Function<M>) -> Result<()> {
+    let bad = |what: String| Err(Error::Invalid(what));
     let mut defined: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
     for (b, data) in f.blocks.iter() {
         let mut heads = true;
@@ -44,7 +45,7 @@ pub fn run(f: &Function) -> Result<()> {
                         |l: &[Val]| l.iter().map(|&v| u32::from(f.vals[v].units)).sum::<u32>();
                     if size(dsts) != size(srcs) {
                         return bad(format!(
-                            "{b}: {i} has results of {} half-registers from {}",
+                            "{b}: {i} has results of {} units from {}",
                             size(dsts),
                             size(srcs)
                         ));
@@ -53,26 +54,23 @@ pub fn run(f: &Function) -> Result<()> {
                 _ => {}
             }
             heads &= matches!(op, Op::Phi);
-            if let Some(inst) = isa(&op) {
+            if let Some(inst) = op.inst() {
                 let (mut d, mut s) = (dsts.iter(), srcs.iter());
                 let mut wrong = None;
-                let texture = matches!(inst, Inst::TextureSample(_) | Inst::TextureLoad(_));
-                unassigned(inst, |halves, written| {
-                    let v = if written { d.next() } else { s.next() };
-                    let class = v.map_or(0, |&v| u16::from(f.vals[v].units));
-                    // An operand may read the low part of a wider value.
-                    // Texture instructions write four registers, whatever their mask.
-                    if class < halves || (written && class != halves && !texture) {
-                        wrong = Some((halves, class));
+                M::operands(inst, |o| {
+                    let v = if o.written { d.next() } else { s.next() };
+                    let units = v.map_or(0, |&v| u16::from(f.vals[v].units));
+                    if units < o.units || (o.exact && units != o.units) {
+                        wrong = Some((o.units, units));
                     }
                 });
                 if let Some((want, have)) = wrong {
                     return bad(format!(
-                        "{b}: {i} ({inst}) takes {want} half-registers and is given {have}"
+                        "{b}: {i} ({inst:?}) takes {want} units and is given {have}"
                     ));
                 }
                 if d.next().is_some() || s.next().is_some() {
-                    return bad(format!("{b}: {i} ({inst}) has more values than places"));
+                    return bad(format!("{b}: {i} ({inst:?}) has more values than places"));
                 }
             }
         }

@@ -1,14 +1,16 @@
 //! Prints the control-flow graph in Graphviz's language: a node for each block with its
 //! instructions, an edge for each branch.
 
-use crate::mir::{Ctl, Function, Op};
+use crate::function::Function;
+use crate::machine::Machine;
 use cranelift_entity::EntityRef;
 use std::fmt;
+use tepui_regalloc::{Ctl, Op};
 
 /// Prints a function as a graph; `name` is its title.
-pub struct Dot<'a> {
+pub struct Dot<'a, M: Machine> {
     /// The function.
-    pub function: &'a Function,
+    pub function: &'a Function<M>,
     /// The graph's name and title.
     pub name: &'a str,
 }
@@ -18,7 +20,7 @@ fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l")
 }
 
-impl fmt::Display for Dot<'_> {
+impl<M: Machine> fmt::Display for Dot<'_, M> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let f = self.function;
         writeln!(out, "digraph \"{}\" {{", escape(self.name))?;
