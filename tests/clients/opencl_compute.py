@@ -1,4 +1,4 @@
-"""Compute through Intel's own OpenCL driver and compiler, which share nothing with Mesa: each answer must equal numpy's.
+"""Computes through OpenCL: each answer must equal numpy's.
 
 usage: opencl_compute.py DEVICE    part of the device's name
 """

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 use tepui_gpus::counts::COUNTS_VARIABLE;
 use tepui_gpus::{Feature, Gpu, vulkan};
 
+use crate::cmd_shim as shim;
 use crate::launch;
 use crate::library::{ICD, for_all_users, unpack};
 
@@ -23,8 +24,9 @@ pub const SHADER_INFO: &str = "shaders.jsonl";
         The program replaces this process, so that its exit status, signals and standard streams are \
         its own; programs that it starts have the driver too. Nothing is written to standard output. A \
         GPU fault is reported on standard error, and the device is lost.\n\n\
-        With --gl, OpenGL and OpenGL ES run on it too, through Mesa's zink, which draws OpenGL with Vulkan: Mesa \
-        has to be what the program finds as OpenGL.",
+        With --gl, OpenGL, OpenGL ES and OpenCL run on it too, through Mesa's zink, which draws OpenGL with Vulkan: Mesa \
+        has to be what the program finds as OpenGL, and its rusticl what it finds as OpenCL. The virtual GPU then is a DRM render \
+        node, as with `tepui shim`, for programs that look for a device.",
     after_help = "Examples:\n  \
         tepui run --gpu m1 -- vulkaninfo --summary\n  \
         tepui run --gpu m1 --check -- ./my-vulkan-program\n  \
@@ -39,16 +41,17 @@ pub const SHADER_INFO: &str = "shaders.jsonl";
         \x20                shaders, ir, commands, submit, sync, windows, images; or change what it\n  \
         \x20                does: nocompress\n  \
         VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
-        MESA_LOADER_DRIVER_OVERRIDE, LIBGL_KOPPER_DRI2  set with --gl\n  \
+        MESA_LOADER_DRIVER_OVERRIDE, LIBGL_KOPPER_DRI2, RUSTICL_ENABLE, LD_PRELOAD  set with --gl; preloaded libraries of \
+        others are kept\n  \
         TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
-        \x20                STATS, SHADER_INFO, COUNTS"
+        \x20                STATS, SHADER_INFO, COUNTS; with --gl also GPU"
 )]
 pub struct Args {
     /// The GPU.
     #[arg(long, value_name = "GPU", default_value = "m1",
           value_parser = crate::gpu::with(Feature::Compiler))]
     gpu: Gpu,
-    /// Draw OpenGL and OpenGL ES with it as well, through Mesa's zink.
+    /// Draw OpenGL and OpenGL ES with it as well, and run OpenCL, through Mesa's zink; the GPU is a render node.
     #[arg(long)]
     gl: bool,
     /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
@@ -117,6 +120,9 @@ fn command(args: &Args) -> Result<Command, String> {
     if args.gl {
         // Without DRI3, which Xvfb does not have, zink presents by itself if the second one says so.
         command.env("MESA_LOADER_DRIVER_OVERRIDE", "zink").env("LIBGL_KOPPER_DRI2", "1");
+        command.env("RUSTICL_ENABLE", "zink");
+        // EGL devices and OpenCL's devices are render nodes.
+        shim::preload(&mut command, args.gpu)?;
     }
     command.env(vulkan::GPU_VARIABLE, args.gpu.id());
     command.env(vulkan::CHECK_VARIABLE, if args.check { "1" } else { "0" });

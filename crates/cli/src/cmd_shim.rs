@@ -133,8 +133,11 @@ impl Args {
     }
 }
 
-/// The program with its arguments and the environment variables of the shim.
-pub fn command(args: &Args) -> Result<Command, String> {
+/// Adds the preloaded library and the GPU's name to a command's environment.
+///
+/// # Errors
+/// The library cannot be had, or its path cannot be preloaded.
+pub fn preload(command: &mut Command, gpu: Gpu) -> Result<(), String> {
     let library = SHIM.find()?;
     // The dynamic linker splits LD_PRELOAD at colons and spaces.
     if library.to_str().is_none_or(|text| text.contains([':', ' '])) {
@@ -143,14 +146,21 @@ pub fn command(args: &Args) -> Result<Command, String> {
             library.display()
         ));
     }
-    let (program, arguments) = args.program.split_first().ok_or("no program")?;
     let mut preload = library.into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
         preload.push(others);
     }
+    command.env("LD_PRELOAD", preload).env("TEPUI_GPU", gpu.id());
+    Ok(())
+}
+
+/// The program with its arguments and the environment variables of the shim.
+pub fn command(args: &Args) -> Result<Command, String> {
+    let (program, arguments) = args.program.split_first().ok_or("no program")?;
     let mut command = Command::new(program);
-    command.args(arguments).env("LD_PRELOAD", preload).env("TEPUI_GPU", args.gpu().id());
+    command.args(arguments);
+    preload(&mut command, args.gpu())?;
     command.env("TEPUI_CHECK", if args.check { "1" } else { "0" });
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });

@@ -56,7 +56,25 @@ fn opengl_goes_through_zink_if_asked_for() {
     command.env("HOME", home.path()).env_remove("MESA_LOADER_DRIVER_OVERRIDE");
     let output = output(&mut command);
     assert_eq!(value(&output, "MESA_LOADER_DRIVER_OVERRIDE").as_deref(), Some("zink"));
+    assert_eq!(value(&output, "RUSTICL_ENABLE").as_deref(), Some("zink"));
     assert!(value(&output, "VK_DRIVER_FILES").is_some());
+}
+
+/// EGL's and OpenCL's devices are render nodes: the driver and they share one.
+#[test]
+fn opengl_has_a_render_node() {
+    let home = tempfile::tempdir().unwrap();
+    let nodes = |arguments: &[&str]| {
+        let mut command = run(arguments);
+        let output =
+            output(command.args(["--gpu", "m1", "ls", "/dev/dri"]).env("HOME", home.path()));
+        text(&output.stdout).matches("renderD").count()
+    };
+    assert_eq!(nodes(&["--gl"]), nodes(&[]) + 1);
+    let mut command = run(&["--gl", "--gpu", "m1", "env"]);
+    let output = output(command.env("HOME", home.path()).env("LD_PRELOAD", ""));
+    assert_eq!(value(&output, "TEPUI_GPU").as_deref(), Some("m1"));
+    assert_eq!(value(&output, "TEPUI_VULKAN_GPU").as_deref(), Some("m1"));
 }
 
 #[test]

@@ -17,6 +17,8 @@ use crate::{Feature, Gpu};
 /// Names the virtual GPU, as `tepui gpus` does; without it, render nodes come first and the M1
 /// last.
 pub const GPU_VARIABLE: &str = "TEPUI_VULKAN_GPU";
+/// Names the virtual GPU for which a preloaded library gives the process a render node.
+const NODE_VARIABLE: &str = "TEPUI_GPU";
 /// Turns on the model's checks.
 pub const CHECK_VARIABLE: &str = "TEPUI_CHECK";
 /// Ends the process when the GPU faults.
@@ -34,10 +36,19 @@ const DEFAULT: &str = "m1";
 
 /// The physical devices of this process: the virtual GPU that [`GPU_VARIABLE`] names; without it
 /// the machine's render nodes that a family has a driver for, or the virtual M1 if there are none.
+///
+/// If [`NODE_VARIABLE`] names the same GPU, the device is its render node, so that what else opens the node (zink as
+/// OpenGL's and OpenCL's driver, a compositor) shares buffers with it. Where there is no node, as in statically linked
+/// programs, the virtual GPU is in the process.
 pub fn devices() -> Vec<Arc<dyn Family>> {
-    let named = std::env::var(GPU_VARIABLE).ok().filter(|n| !n.is_empty());
-    if named.is_none() {
-        let nodes = nodes();
+    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    let named = variable(GPU_VARIABLE);
+    if named.is_none() || named == variable(NODE_VARIABLE) {
+        let mut nodes = nodes();
+        if named.is_some() {
+            // The virtual node has the first number that no node of the machine has.
+            nodes = nodes.pop().into_iter().collect();
+        }
         if !nodes.is_empty() {
             return nodes;
         }

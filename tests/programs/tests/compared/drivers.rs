@@ -49,6 +49,8 @@ pub struct Foreign {
     libraries: &'static str,
     /// The only programs that run, by the start of their names.
     programs: &'static [&'static str],
+    /// Those of them that run if the variable is `slice`.
+    slice: &'static [&'static str],
 }
 
 /// The variable that adds the row of the virtual Mali. The row needs a Rust target that not every machine has.
@@ -168,6 +170,7 @@ const MALI_G610: Driver = Driver {
         target: "aarch64-unknown-linux-gnu",
         libraries: "aarch64-linux-gnu",
         programs: &["vkcube", "vkmark/"],
+        slice: &["vkcube", "vkmark/cube"],
     }),
 };
 
@@ -231,15 +234,10 @@ impl Driver {
     }
 
     /// As [`Driver::start`], for a program that looks for a render node.
-    pub fn start_with_node(
-        &self,
-        command: &mut Command,
-        mesa: &Path,
-        directory: &Path,
-    ) -> Result<(), String> {
+    pub fn start_with_node(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
         if let Some(gpu) = self.gpu {
-            command.arg(built("tepui")?).args(["shim", "--gpu", gpu, "--"]);
-            self.name_library(command, directory)?;
+            command.arg(built("tepui")?).arg(self.command).args(["--gpu", gpu]);
+            command.args(self.is_own().then_some("--gl")).arg("--");
         }
         self.run(command, mesa);
         Ok(())
@@ -316,11 +314,12 @@ impl Driver {
 
     /// Whether the driver runs the program of this name.
     pub fn runs(&self, program: &str) -> bool {
-        if let Some(foreign) = &self.foreign
-            && (std::env::var_os(MALI).is_none()
-                || !foreign.programs.iter().any(|start| program.starts_with(start)))
-        {
-            return false;
+        if let Some(foreign) = &self.foreign {
+            let Some(value) = std::env::var_os(MALI) else { return false };
+            let programs = if value == "slice" { foreign.slice } else { foreign.programs };
+            if !programs.iter().any(|start| program.starts_with(start)) {
+                return false;
+            }
         }
         !self.left_out.iter().copied().flatten().any(|(start, _)| program.starts_with(start))
     }

@@ -55,7 +55,9 @@ fn main() -> ExitCode {
         };
         test(client.script.to_owned(), Box::new(run));
     }
-    test(clients::OPENCL.to_owned(), Box::new(clients::opencl));
+    for driver in clients::OPENCL_DRIVERS {
+        test(driver.name(), Box::new(|| driver.run()));
+    }
     for captured in debugger::CAPTURED {
         test(format!("debugger/{}", captured.name), Box::new(|| captured.check()));
     }

@@ -163,6 +163,9 @@ pub const PROGRAMS: &[Program] = &[
     close("pygfx_draw.py", Frame::Written(&["meshes", "volume"])),
     close("webgpu_draw.mjs", Frame::Written(&["triangle", "scene"])),
     close("moderngl_draw.py", Frame::Written(&["triangle", "scene"])),
+    close("vtk_draw.py", Frame::Written(&["surfaces", "volume"])),
+    close("panda3d_draw.py", PICTURE),
+    silent("datoviz_draw.py", Frame::Written(&["shapes", "plot"])),
     close("vkmark vertex:device-local=true", MIDDLE),
     close("vkmark vertex:device-local=false", MIDDLE),
     near(
@@ -257,14 +260,14 @@ impl Program {
     pub fn api(&self) -> Api {
         match self.split().0 {
             "glxgears" | "es2gears_x11" | "glmark2" | "glmark2-es2" => Api::OpenGl,
-            "moderngl_draw.py" => Api::OpenGl,
+            "moderngl_draw.py" | "vtk_draw.py" | "panda3d_draw.py" => Api::OpenGl,
             _ => Api::Vulkan,
         }
     }
 
     /// Whether it looks for an EGL device, which has a render node.
     pub fn takes_node(&self) -> bool {
-        self.line == "moderngl_draw.py"
+        self.line.ends_with(".py") && self.api() == Api::OpenGl
     }
 
     /// The size of the program's screen; none if it has no window.

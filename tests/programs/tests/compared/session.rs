@@ -61,6 +61,10 @@ pub fn draw(program: &Program, driver: &Driver) -> Result<Vec<Picture>, String> 
     if program.says_device && !said.contains(driver.device) {
         return Err(fail(&format!("not on {}", driver.device)));
     }
+    // A program without a window prints its memory maps if it cannot print its device.
+    if !program.says_device && matches!(program.frame, Frame::Written(_)) {
+        driver.check_loaded(&said)?;
+    }
     let shares = ["zwp_linux_buffer_params_v1", "images, 320x240: dma-bufs"];
     let must_say = program.dma_bufs && driver.is_virtual() && (program.wayland || driver.is_own());
     if must_say && !shares.iter().any(|words| said.contains(words)) {
@@ -210,7 +214,7 @@ fn command(program: &Program, driver: &Driver, directory: &Path) -> Result<Comma
         None => {}
     }
     if !on_gpu && program.takes_node() {
-        driver.start_with_node(&mut command, &mesa, directory)?;
+        driver.start_with_node(&mut command, &mesa)?;
     } else if !on_gpu {
         driver.start(&mut command, &mesa)?;
     }
