@@ -87,7 +87,16 @@ enum Command {
     Man(cmd_completions::ManArgs),
 }
 
+/// Restores the default action of SIGPIPE, which Rust's runtime ignores: a command whose reader has ended (`tepui replay DIR | head`) is
+/// ended by its next write, as other programs are, instead of panicking. Sockets do not raise the signal: all writes to them ask for
+/// that.
+fn end_with_reader() {
+    // SAFETY: no other thread runs yet.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
 fn main() -> std::process::ExitCode {
+    end_with_reader();
     match Cli::parse().command {
         Command::Version => println!("tepui {}", env!("CARGO_PKG_VERSION")),
         Command::Compile(args) => return cmd_compile::run(&args),

@@ -23,6 +23,33 @@ fn ok(arguments: &[&str], stdin: &[u8]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// A reader that ends early, as `head` does, ends the command without a message.
+#[test]
+fn output_without_a_reader_ends_the_command_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("shader.wgsl");
+    std::fs::write(&source, "@compute @workgroup_size(1) fn main() {}").unwrap();
+    let source = source.to_str().unwrap();
+    for arguments in [
+        &["isa", "agx"][..],
+        &["gpus"],
+        &["version"],
+        &["formats"],
+        &["completions", "bash"],
+        &["compile", source],
+        &["--help"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tepui"));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.args(arguments).stdout(writer).stderr(Stdio::piped()).output();
+        let output = output.expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(said, "", "{arguments:?}: {}", output.status);
+        assert!(!output.status.success() || arguments == ["--help"], "{arguments:?} wrote nothing");
+    }
+}
+
 #[test]
 fn each_shell_has_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
