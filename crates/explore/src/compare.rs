@@ -15,9 +15,9 @@ use crate::listing::Line;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// The same text.
+    /// Equal text.
     Same,
-    /// The same mnemonic with other operands.
+    /// Equal mnemonic with other operands.
     Operands,
     /// Only on the left.
     Removed,
