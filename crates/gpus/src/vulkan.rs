@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use tepui_agx_driver::Physical;
+use tepui_agx_driver::{Agx, Physical};
 use tepui_drm::client::RenderNode;
 use tepui_drm::device::VirtualDevice;
 pub use tepui_vulkan::debug::{INFO_VARIABLE, STATS_VARIABLE};
-use tepui_vulkan::physical::Family;
+use tepui_vulkan::physical::{self, Family};
 use tepui_vulkan::{Error, vk};
 
 use crate::device::{DeviceOptions, device};
@@ -100,7 +100,7 @@ fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
         };
         Ok(RenderNode::of_virtual(made.open()))
     };
-    Ok(Arc::new(Physical::new(chip, true, Box::new(open))))
+    Ok(physical::member::<Agx>(Physical::new(chip, true, Box::new(open))))
 }
 
 /// Render nodes of the machine whose kernel driver a family has a driver for.
@@ -113,9 +113,8 @@ fn nodes() -> Vec<Arc<dyn Family>> {
         let open = move || {
             RenderNode::open(&path).map_err(|e| Error::kernel("opening the render node", e))
         };
-        all.push(Arc::new(
-            Physical::new(chip, soft_faults, Box::new(open)).on_node(DRM_MAJOR, minor),
-        ));
+        let physical = Physical::new(chip, soft_faults, Box::new(open)).on_node(DRM_MAJOR, minor);
+        all.push(physical::member::<Agx>(physical));
     }
     all
 }

@@ -29,6 +29,36 @@ pub type SyncPoint = (u32, u64);
 /// Planes of an image: at most three of a Y′CbCr format, or depth and stencil.
 pub const MAX_PLANES: usize = 3;
 
+/// A queue of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueId {
+    /// Queue family, an index of [`PhysicalInfo::queues`].
+    pub family: u32,
+    /// Index in the queue family.
+    pub index: u32,
+}
+
+/// Queues of one queue family that a device is created with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueRequest {
+    /// Queue family.
+    pub family: u32,
+    /// Number of queues.
+    pub count: u32,
+    /// Priority among queues of other processes, one of [`PhysicalInfo::priorities`].
+    pub priority: vk::QueueGlobalPriority,
+}
+
+/// A resource to which memory is bound, or a file descriptor that is imported as memory.
+pub enum MemoryUser<'a> {
+    /// A buffer with this usage.
+    Buffer(vk::BufferUsageFlags2),
+    /// An image.
+    Image(&'a ImageInfo),
+    /// A file descriptor of memory.
+    File(vk::ExternalMemoryHandleTypeFlags),
+}
+
 /// GPU addresses of an image's planes; they differ from a common base only when planes are bound one by one.
 pub type Addresses = [u64; MAX_PLANES];
 
@@ -51,11 +81,6 @@ pub struct PhysicalInfo {
     /// Priorities that a queue may have among those of other processes, from low to high; medium, which
     /// queues have by default, is one of them.
     pub priorities: &'static [vk::QueueGlobalPriority],
-    /// Features of each format.
-    pub formats: fn(Format) -> FormatFeatures,
-    /// DRM format modifiers with which images of a format can be shared between devices, and the
-    /// features of such images.
-    pub modifiers: fn(Format) -> Vec<(u64, vk::FormatFeatureFlags2)>,
     /// Largest size in bytes of a memory allocation.
     pub max_memory_bytes: u64,
 }
@@ -524,10 +549,13 @@ impl Place {
 }
 
 /// A GPU family's driver.
+///
+/// Functions that answer queries take the physical device, as two of a family differ; those that make objects take the
+/// device.
 pub trait Backend: Sized + Send + Sync + 'static {
     /// A physical device's own data.
     type Physical: Send + Sync;
-    /// A device: an open render node with an address space and a queue.
+    /// A device: an open render node with an address space and queues.
     type Device: Send + Sync;
     /// Memory that the GPU and the host see.
     type Memory: Send + Sync;
@@ -553,12 +581,23 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Description of the physical device.
     fn info(physical: &Self::Physical) -> &PhysicalInfo;
 
-    /// Opens a device.
-    /// Its queue has one of [`PhysicalInfo::priorities`].
-    fn open(physical: &Self::Physical, priority: vk::QueueGlobalPriority) -> Result<Self::Device>;
+    /// Features of a format.
+    fn format_features(physical: &Self::Physical, format: Format) -> FormatFeatures;
+
+    /// DRM format modifiers with which images of a format can be shared between devices, and the features of such images.
+    fn modifiers(physical: &Self::Physical, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)>;
+
+    /// Opens a device with queues.
+    fn open(physical: &Arc<Self::Physical>, queues: &[QueueRequest]) -> Result<Self::Device>;
+
+    /// Fails with `ERROR_DEVICE_LOST` once the GPU or the kernel has given the device up.
+    fn check(device: &Self::Device) -> Result<()>;
 
     /// The render node of a device, for sync objects.
     fn node(device: &Self::Device) -> &tepui_drm::client::RenderNode;
+
+    /// Memory types of a resource, a bit each.
+    fn memory_types(device: &Self::Device, user: &MemoryUser<'_>) -> u32;
 
     /// Allocates, maps and binds memory.
     fn allocate(device: &Self::Device, allocation: Allocation) -> Result<Self::Memory>;
@@ -577,6 +616,16 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
     /// Bytes of memory.
     fn size(memory: &Self::Memory) -> u64;
+
+    /// Makes the host's writes to a range of memory visible to the GPU; only called for memory that is not coherent.
+    fn flush(_memory: &Self::Memory, _offset: u64, _size: u64) -> Result<()> {
+        Ok(())
+    }
+
+    /// Makes the GPU's writes to a range of memory visible to the host; only called for memory that is not coherent.
+    fn invalidate(_memory: &Self::Memory, _offset: u64, _size: u64) -> Result<()> {
+        Ok(())
+    }
 
     /// A file descriptor of memory.
     fn export(device: &Self::Device, memory: &Self::Memory) -> Result<OwnedFd>;
@@ -605,7 +654,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
     /// The modifier of a list that suits an image best; `None` if none does. The image's own modifier
     /// is ignored.
-    fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64>;
+    fn best_modifier(device: &Self::Device, info: &ImageInfo, list: &[u64]) -> Option<u64>;
 
     /// Lays out an image.
     fn image(device: &Self::Device, info: &ImageInfo) -> Result<Self::Image>;
@@ -614,7 +663,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
     fn image_size(image: &Self::Image) -> (u64, u64);
 
     /// Whether images of a format can be rendered to.
-    fn is_rendered(format: Format) -> bool;
+    fn is_rendered(device: &Self::Device, format: Format) -> bool;
 
     /// The plane that holds an aspect of an image: one of the planes of a Y′CbCr format, or depth or stencil.
     fn plane(image: &Self::Image, aspect: vk::ImageAspectFlags) -> usize;
@@ -683,12 +732,13 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Values of a query that is available, as many as it has ([`QueryInfo::values`]); `None` when it is not.
     fn query_result(pool: &Self::Queries, query: u32) -> Option<[u64; MAX_QUERY_VALUES]>;
 
-    /// A command buffer's recorder.
-    fn encoder(device: &Arc<Self::Device>) -> Result<Self::Encoder>;
+    /// A recorder of command buffers for a queue family.
+    fn encoder(device: &Arc<Self::Device>, queue_family: u32) -> Result<Self::Encoder>;
 
-    /// Submits recorded commands: waits, runs them in order, signals.
+    /// Submits recorded commands to a queue: waits, runs them in order, signals.
     fn submit(
         device: &Self::Device,
+        queue: QueueId,
         waits: &[SyncPoint],
         commands: &[&Self::Encoder],
         signals: &[SyncPoint],

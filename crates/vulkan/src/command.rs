@@ -25,6 +25,7 @@ use crate::object::{
 use crate::pipeline::GraphicsPipeline;
 use crate::render_pass::RenderPass;
 use crate::state::{GraphicsState, Groups, MAX_VERTEX};
+use crate::table::Table;
 
 /// Maximum number of bound descriptor sets.
 pub const MAX_SETS: usize = 8;
@@ -440,7 +441,10 @@ fn announce(name: &str) {
 }
 
 /// A command buffer.
+#[repr(C)]
 pub struct CommandBuffer<B: Backend> {
+    /// Commands of the family; first, as [`crate::dispatch`] expects.
+    commands: &'static Table,
     /// Encoder of the GPU's commands.
     pub encoder: B::Encoder,
     /// State.
@@ -474,9 +478,11 @@ impl<B: Backend> CommandBuffer<B> {
     }
 
     /// An empty command buffer.
-    fn new(device: &Arc<B::Device>, is_secondary: bool) -> Result<Self> {
+    fn new(device: &Device<B>, queue_family: u32, is_secondary: bool) -> Result<Self> {
+        let (commands, device) = (device.commands, &device.inner);
         Ok(CommandBuffer {
-            encoder: B::encoder(device)?,
+            commands,
+            encoder: B::encoder(device, queue_family)?,
             state: CommandState::default(),
             pass: None,
             device: device.clone(),
@@ -496,6 +502,7 @@ impl<B: Backend> CommandBuffer<B> {
         pass: Option<PassState>,
     ) -> CommandBuffer<B> {
         CommandBuffer {
+            commands: self.commands,
             encoder,
             state,
             pass,
@@ -736,6 +743,7 @@ impl<B: Backend> CommandBuffer<B> {
 /// A command pool.
 pub struct CommandPool<B: Backend> {
     allocator: Allocator,
+    queue_family: u32,
     buffers: Vec<*mut Dispatchable<CommandBuffer<B>>>,
 }
 
@@ -764,11 +772,12 @@ pub unsafe fn of<'a, B: Backend>(buffer: vk::CommandBuffer) -> &'a mut CommandBu
 
 entry! {
     /// `vkCreateCommandPool`.
-    fn vkCreateCommandPool<B: Backend>(device: vk::Device, _info: *const vk::CommandPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::CommandPool) -> vk::Result {
+    fn vkCreateCommandPool<B: Backend>(device: vk::Device, info: *const vk::CommandPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::CommandPool) -> vk::Result {
         unsafe {
             let d = Device::<B>::of(device);
             let allocator = d.allocator(callbacks);
-            *out = handle(allocator.create(CommandPool::<B> { allocator, buffers: Vec::new() })?);
+            let queue_family = (*info).queue_family_index;
+            *out = handle(allocator.create(CommandPool::<B> { allocator, queue_family, buffers: Vec::new() })?);
             Ok(vk::Result::SUCCESS)
         }
     }
@@ -800,7 +809,7 @@ entry! {
             for k in 0..count {
                 let make = || {
                     let is_secondary = info.level == vk::CommandBufferLevel::SECONDARY;
-                    let buffer = CommandBuffer::<B>::new(&d.inner, is_secondary)?;
+                    let buffer = CommandBuffer::<B>::new(d, pool.queue_family, is_secondary)?;
                     pool.allocator.create(Dispatchable::new(buffer))
                 };
                 match make() {

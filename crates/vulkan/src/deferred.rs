@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, Counts, Draw, Encoder, Rendering, SyncPoint};
+use crate::backend::{Backend, Counts, Draw, Encoder, QueueId, Rendering, SyncPoint};
 use crate::command::{CommandBuffer, CommandState, PassState};
 use crate::device::wait_for;
 use crate::draws::{Deferred, DrawMode, DrawOutcome, ExpandingEncoder};
@@ -104,6 +104,7 @@ where
     /// If commands are encoded here, waits until all are done.
     fn submit(
         device: &Arc<B::Device>,
+        queue: QueueId,
         lost: &Arc<AtomicBool>,
         commands: &[&CommandBuffer<B>],
         waits: &[SyncPoint],
@@ -111,10 +112,11 @@ where
     ) -> Result<()> {
         if commands.iter().all(|c| c.draws.rest.is_none()) {
             let encoders: Vec<&B::Encoder> = commands.iter().map(|c| &c.encoder).collect();
-            return B::submit(device, waits, &encoders, signals);
+            return B::submit(device, queue, waits, &encoders, signals);
         }
         let mut replay = Box::new(Replay {
             lost: lost.clone(),
+            queue,
             waits: waits.to_vec(),
             encoders: Vec::new(),
             own: Vec::new(),
@@ -154,6 +156,7 @@ struct Span {
 /// A submission on its way.
 struct Replay<B: Backend> {
     lost: Arc<AtomicBool>,
+    queue: QueueId,
     /// Points that the next part waits for.
     waits: Vec<SyncPoint>,
     /// Encoders that are not submitted yet.
@@ -176,7 +179,7 @@ impl<B: Backend> Replay<B> {
     fn submit(&mut self, device: &Arc<B::Device>, signals: &[SyncPoint]) -> Result<()> {
         // SAFETY: pending command buffers stay as they are, and the others are the submission's own.
         let encoders: Vec<&B::Encoder> = self.encoders.iter().map(|&e| unsafe { &*e }).collect();
-        B::submit(device, &self.waits, &encoders, signals)?;
+        B::submit(device, self.queue, &self.waits, &encoders, signals)?;
         self.waits.clear();
         self.encoders.clear();
         Ok(())

@@ -10,7 +10,7 @@ use tepui_drm::client::Wait;
 use tepui_drm::{Errno, monotonic_ns};
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Backend, SyncPoint};
+use crate::backend::{Backend, PhysicalInfo, QueueId, QueueRequest, SyncPoint};
 use crate::cache;
 use crate::chain;
 use crate::command::CommandBuffer;
@@ -18,23 +18,28 @@ use crate::debug::{self, Flags};
 use crate::draws::DrawMode;
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::memory::HeapUsage;
 use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
 use crate::registry::{self, Enabled};
 use crate::state::{GraphicsState, Groups};
 use crate::sync::{Fence, Semaphore};
-use crate::table::Table;
+use crate::table::{self, Table};
 
 /// A device of a family.
 #[repr(C)]
 pub struct Device<B: Backend> {
-    /// Commands of the device; first, so that it is found without knowing the family.
-    commands: &'static Table,
+    /// Commands of the family; first, as [`crate::dispatch`] expects.
+    pub(crate) commands: &'static Table,
     /// Version and extensions that the application uses; second, for the same reason.
     enabled: Enabled,
     /// The application's allocator.
     pub allocator: Allocator,
+    /// The physical device.
+    pub physical: Arc<B::Physical>,
     /// The family's device.
     pub inner: Arc<B::Device>,
+    /// Device memory that the process holds of the physical device.
+    pub heap_usage: Arc<HeapUsage>,
     /// Buffer accesses are checked.
     pub robust: bool,
     /// Samplers may have custom border colours.
@@ -45,7 +50,7 @@ pub struct Device<B: Backend> {
     pub null_images: bool,
     /// A submission failed; everything else does.
     pub lost: Arc<AtomicBool>,
-    queue: Dispatchable<Queue<B>>,
+    queues: Vec<Dispatchable<Queue<B>>>,
     /// State of the last pipelines that had different ones.
     states: Mutex<Vec<Arc<GraphicsState>>>,
     /// States of pipelines that were linked from libraries.
@@ -63,8 +68,12 @@ struct Joined {
     state: Arc<GraphicsState>,
 }
 
-/// The queue of a device.
+/// A queue of a device.
+#[repr(C)]
 pub struct Queue<B: Backend> {
+    /// Commands of the family; first, as [`crate::dispatch`] expects.
+    commands: &'static Table,
+    pub(crate) id: QueueId,
     device: Arc<B::Device>,
     lost: Arc<AtomicBool>,
     /// A timeline whose points are submissions, in their order.
@@ -164,13 +173,18 @@ fn is_available<B: Backend>(
 }
 
 impl<B: Backend> Queue<B> {
-    fn new(device: Arc<B::Device>, lost: Arc<AtomicBool>) -> Result<Queue<B>> {
+    fn new(
+        commands: &'static Table,
+        id: QueueId,
+        device: Arc<B::Device>,
+        lost: Arc<AtomicBool>,
+    ) -> Result<Queue<B>> {
         let timeline = B::node(&device)
             .create_sync(false)
             .map_err(|e| Error::kernel("creating a sync object", e))?;
         let pending = Pending { last: 0, jobs: VecDeque::new(), busy: false, ends: false };
         let state = Arc::new((Mutex::new(pending), Condvar::new()));
-        Ok(Queue { device, lost, timeline, state, worker: None })
+        Ok(Queue { commands, id, device, lost, timeline, state, worker: None })
     }
 
     /// Submits immediately, or after the pending submissions.
@@ -218,6 +232,7 @@ impl<B: Backend> Queue<B> {
         commands: Vec<*const CommandBuffer<B>>,
     ) -> Result<()> {
         let (device, lost) = self.device();
+        let queue = self.id;
         // SAFETY: pending command buffers stay as they are.
         let is_late = commands.iter().any(|&c| B::Draws::has_rest(&unsafe { &*c }.draws));
         let commands: Vec<CommandPointer<B>> = commands.into_iter().map(CommandPointer).collect();
@@ -225,7 +240,7 @@ impl<B: Backend> Queue<B> {
             // SAFETY: as above.
             let commands: Vec<&CommandBuffer<B>> =
                 commands.iter().map(|c| unsafe { &*c.0 }).collect();
-            B::Draws::submit(&device, &lost, &commands, waits, signals)
+            B::Draws::submit(&device, queue, &lost, &commands, waits, signals)
         };
         self.submit_job(semaphores, Box::new(run), is_late)
     }
@@ -250,7 +265,7 @@ impl<B: Backend> Queue<B> {
 impl<B: Backend> Drop for Queue<B> {
     fn drop(&mut self) {
         let _ = self.wait_idle();
-        // Work that `is_lost` has submitted may still be queued, and uses objects of the device: it is
+        // Work that `Backend::check` has submitted may still be queued, and uses objects of the device: it is
         // done when this submission is.
         if lock(&self.state.0).last != 0 && !self.lost.load(Ordering::Acquire) {
             let nothing = Semaphores { waits: Vec::new(), signals: Vec::new() };
@@ -269,11 +284,11 @@ pub(crate) fn lost() -> Error {
     Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is lost")
 }
 
-/// Whether the device is lost: a submission was refused, or the kernel refuses an empty one now. A fault shows only there, so every
-/// wait asks now and then.
+/// Whether the device is lost: a submission was refused, or the family says so now. Nothing else tells of a fault, so every wait
+/// asks now and then.
 pub(crate) fn is_lost<B: Backend>(device: &B::Device, lost: &AtomicBool) -> bool {
     if !lost.load(Ordering::Acquire) {
-        let refused = B::submit(device, &[], &[], &[]).err();
+        let refused = B::check(device).err();
         if refused.is_some_and(|e| e.code == vk::Result::ERROR_DEVICE_LOST) {
             lost.store(true, Ordering::Release);
         }
@@ -351,17 +366,23 @@ impl<B: Backend> Device<B> {
     /// # Safety
     /// `info` is valid.
     pub unsafe fn create(
-        physical: &B::Physical,
+        physical: &Arc<B::Physical>,
+        heap_usage: &Arc<HeapUsage>,
         enabled: Enabled,
         info: &vk::DeviceCreateInfo,
         allocator: Allocator,
-        commands: &'static Table,
     ) -> Result<vk::Device> {
+        let commands = table::of_family::<B>();
         // SAFETY: as the caller says.
-        let priority = unsafe { crate::physical::priority(info) };
-        let inner = Arc::new(B::open(physical, priority)?);
+        let requests = unsafe { queue_requests(B::info(physical), info)? };
+        let inner = Arc::new(B::open(physical, &requests)?);
         let lost = Arc::new(AtomicBool::new(false));
-        let queue = Dispatchable::new(Queue::new(inner.clone(), lost.clone())?);
+        let ids = requests
+            .iter()
+            .flat_map(|r| (0..r.count).map(|index| QueueId { family: r.family, index }));
+        let queues = ids
+            .map(|id| Ok(Dispatchable::new(Queue::new(commands, id, inner.clone(), lost.clone())?)))
+            .collect::<Result<Vec<_>>>()?;
         // SAFETY: as the caller says.
         let custom_borders = unsafe {
             let on: Option<&vk::PhysicalDeviceCustomBorderColorFeaturesEXT> = chain::find(
@@ -401,13 +422,15 @@ impl<B: Backend> Device<B> {
             commands,
             enabled,
             allocator,
+            physical: physical.clone(),
             inner,
+            heap_usage: heap_usage.clone(),
             robust,
             custom_borders,
             reductions,
             null_images,
             lost,
-            queue,
+            queues,
             states: Mutex::default(),
             joined: Mutex::default(),
             cache_header,
@@ -463,6 +486,17 @@ impl<B: Backend> Device<B> {
     pub unsafe fn of<'a>(device: vk::Device) -> &'a Device<B> {
         // SAFETY: as the caller says.
         unsafe { dispatch(device) }
+    }
+
+    /// The queue of a family and an index.
+    fn queue(&self, id: QueueId) -> Option<&Dispatchable<Queue<B>>> {
+        self.queues.iter().find(|q| q.id == id)
+    }
+
+    /// A memory type; the first one if there is none of this index.
+    pub(crate) fn memory_type(&self, index: u32) -> vk::MemoryType {
+        let types = &B::info(&self.physical).memory.memory_types;
+        types.get(index as usize).copied().unwrap_or(types[0])
     }
 
     /// An object's allocator.
@@ -522,23 +556,26 @@ entry! {
     }
 
     /// `vkGetDeviceQueue`.
-    fn vkGetDeviceQueue<B: Backend>(device: vk::Device, _family: u32, _index: u32, out: *mut vk::Queue) {
-        unsafe { *out = dispatchable(&raw const Device::<B>::of(device).queue) }
+    fn vkGetDeviceQueue<B: Backend>(device: vk::Device, family: u32, index: u32, out: *mut vk::Queue) {
+        unsafe {
+            let queue = Device::<B>::of(device).queue(QueueId { family, index });
+            *out = queue.map_or(vk::Queue::null(), |q| dispatchable(q));
+        }
     }
 
     /// `vkGetDeviceQueue2`.
     fn vkGetDeviceQueue2<B: Backend>(device: vk::Device, info: *const vk::DeviceQueueInfo2, out: *mut vk::Queue) {
         unsafe {
-            *out = match (*info).flags.is_empty() {
-                true => dispatchable(&raw const Device::<B>::of(device).queue),
-                false => vk::Queue::null(),
-            };
+            let info = &*info;
+            let id = QueueId { family: info.queue_family_index, index: info.queue_index };
+            let queue = Device::<B>::of(device).queue(id).filter(|_| info.flags.is_empty());
+            *out = queue.map_or(vk::Queue::null(), |q| dispatchable(q));
         }
     }
 
     /// `vkDeviceWaitIdle`.
     fn vkDeviceWaitIdle<B: Backend>(device: vk::Device) -> vk::Result {
-        unsafe { Device::<B>::of(device).queue.wait_idle()? }
+        unsafe { Device::<B>::of(device).queues.iter().try_for_each(|q| q.wait_idle())? }
         Ok(vk::Result::SUCCESS)
     }
 
@@ -638,6 +675,35 @@ pub(crate) unsafe fn finish<B: Backend>(
         queue.submit(Semaphores { waits: Vec::new(), signals }, Vec::new())?;
     }
     Ok(vk::Result::SUCCESS)
+}
+
+/// The queues that a device is asked for.
+///
+/// # Safety
+/// `info` is valid.
+unsafe fn queue_requests(
+    physical: &PhysicalInfo,
+    info: &vk::DeviceCreateInfo,
+) -> Result<Vec<QueueRequest>> {
+    // SAFETY: as the caller says.
+    let asked = unsafe { slice(info.queue_create_infos, info.queue_create_info_count) };
+    let one = |q: &vk::DeviceQueueCreateInfo| {
+        let (family, count) = (q.queue_family_index, q.queue_count);
+        match physical.queues.get(family as usize) {
+            Some(f) if count <= f.queue_count => {
+                // SAFETY: as the caller says.
+                let priority = unsafe { crate::physical::priority(q) };
+                Ok(QueueRequest { family, count, priority })
+            }
+            _ => {
+                let why = format!(
+                    "{count} queues of queue family {family}; ask for those that vkGetPhysicalDeviceQueueFamilyProperties lists"
+                );
+                Err(Error::new(vk::Result::ERROR_INITIALIZATION_FAILED, why))
+            }
+        }
+    };
+    asked.iter().map(one).collect()
 }
 
 /// Whether a device is asked for an extension.

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, Draw, Encoder, SyncPoint};
+use crate::backend::{Backend, Draw, Encoder, QueueId, SyncPoint};
 use crate::command::{CommandBuffer, CommandState};
 use crate::error::{Error, Result};
 
@@ -76,13 +76,14 @@ pub trait DrawMode<B: Backend>: Sized + 'static {
     /// Submits command buffers in order.
     fn submit(
         device: &Arc<B::Device>,
+        queue: QueueId,
         _lost: &Arc<AtomicBool>,
         commands: &[&CommandBuffer<B>],
         waits: &[SyncPoint],
         signals: &[SyncPoint],
     ) -> Result<()> {
         let encoders: Vec<&B::Encoder> = commands.iter().map(|c| &c.encoder).collect();
-        B::submit(device, waits, &encoders, signals)
+        B::submit(device, queue, waits, &encoders, signals)
     }
 }
 

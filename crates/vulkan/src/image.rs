@@ -9,7 +9,7 @@ use tepui_passes::lower_ycbcr::Conversion;
 
 use crate::backend::{
     Addresses, Backend, ExplicitPlane, ExplicitPlanes, ImageInfo, ImageRef, MAX_PLANES,
-    MAX_VIEW_FORMATS, Place, SamplerInfo, Subresource, ViewFormats, ViewInfo,
+    MAX_VIEW_FORMATS, MemoryUser, Place, SamplerInfo, Subresource, ViewFormats, ViewInfo,
 };
 use crate::chain;
 use crate::device::Device;
@@ -26,6 +26,8 @@ pub struct Image<B: Backend> {
     pub info: ImageInfo,
     /// Its layout.
     pub layout: Arc<B::Image>,
+    /// Memory types that it can be bound to, a bit each.
+    memory_types: u32,
     /// GPU addresses of the planes once they are bound.
     pub addresses: Addresses,
     /// The memory and offset that each plane is bound to.
@@ -93,7 +95,7 @@ pub fn samples_of(flags: vk::SampleCountFlags) -> u32 {
 ///
 /// # Safety
 /// The structure is valid.
-unsafe fn info_of<B: Backend>(info: &vk::ImageCreateInfo) -> Result<ImageInfo> {
+unsafe fn info_of<B: Backend>(device: &B::Device, info: &vk::ImageCreateInfo) -> Result<ImageInfo> {
     // SAFETY: as the caller says.
     let (list, explicit, stencil, views): (
         Option<&vk::ImageDrmFormatModifierListCreateInfoEXT>,
@@ -159,7 +161,7 @@ unsafe fn info_of<B: Backend>(info: &vk::ImageCreateInfo) -> Result<ImageInfo> {
     } else if let Some(l) = list {
         // SAFETY: as the caller says.
         let all = unsafe { slice(l.drm_format_modifiers, l.drm_format_modifier_count) };
-        let best = B::best_modifier(&out, all).ok_or_else(|| {
+        let best = B::best_modifier(device, &out, all).ok_or_else(|| {
             Error::new(
                 vk::Result::ERROR_FORMAT_NOT_SUPPORTED,
                 format!("none of the DRM format modifiers {all:#x?} suits the image"),
@@ -204,7 +206,7 @@ fn requirements<B: Backend>(
     vk::MemoryRequirements {
         size: size.next_multiple_of(alignment),
         alignment,
-        memory_type_bits: 1,
+        memory_type_bits: image.memory_types,
     }
 }
 
@@ -323,7 +325,7 @@ pub(crate) unsafe fn lay_out<B: Backend>(
     info: &vk::ImageCreateInfo,
 ) -> Result<Image<B>> {
     // SAFETY: as the caller says.
-    with_info(d, unsafe { info_of::<B>(info)? })
+    with_info(d, unsafe { info_of::<B>(&d.inner, info)? })
 }
 
 /// An image that has no addresses yet.
@@ -333,8 +335,10 @@ pub(crate) unsafe fn lay_out<B: Backend>(
 pub fn with_info<B: Backend>(d: &Device<B>, info: ImageInfo) -> Result<Image<B>> {
     let layout = Arc::new(B::image(&d.inner, &info)?);
     let addresses = [0; MAX_PLANES];
+    let memory_types = B::memory_types(&d.inner, &MemoryUser::Image(&info));
     Ok(Image {
         info,
+        memory_types,
         layout,
         addresses,
         memory: Default::default(),

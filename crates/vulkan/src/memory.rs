@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Allocation, Backend, Place};
+use crate::backend::{Allocation, Backend, MemoryUser, Place};
 use crate::chain;
 use crate::device::Device;
 use crate::entry;
@@ -15,19 +15,43 @@ use crate::error::{Error, Result};
 use crate::object::{get, get_mut, handle, slice};
 use crate::sparse::{BLOCK_B, SparseBind};
 
-/// Bytes of device memory that the process holds.
-static ALLOCATED: AtomicU64 = AtomicU64::new(0);
+/// Bytes of device memory that the process holds of each heap of a physical device.
+#[derive(Default)]
+pub struct HeapUsage([AtomicU64; vk::MAX_MEMORY_HEAPS]);
 
-/// Bytes of device memory that the process holds.
-pub fn allocated_bytes() -> u64 {
-    ALLOCATED.load(Ordering::Relaxed)
+impl HeapUsage {
+    /// Bytes of each heap.
+    pub fn bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
+        self.0.each_ref().map(|heap| heap.load(Ordering::Relaxed))
+    }
+}
+
+/// Bytes that count as used as long as this lives.
+struct Counted {
+    usage: Arc<HeapUsage>,
+    heap: usize,
+    size: u64,
+}
+
+impl Counted {
+    fn new(usage: &Arc<HeapUsage>, heap: usize, size: u64) -> Counted {
+        usage.0[heap].fetch_add(size, Ordering::Relaxed);
+        Counted { usage: usage.clone(), heap, size }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.usage.0[self.heap].fetch_sub(self.size, Ordering::Relaxed);
+    }
 }
 
 /// Device memory.
 pub struct Memory<B: Backend> {
     /// The family's memory; images and buffers bound to it share it.
     pub inner: Arc<B::Memory>,
-    size: u64,
+    counted: Counted,
+    is_coherent: bool,
     /// Address at which the application placed its mapping.
     placed: Mutex<Option<Placed>>,
 }
@@ -49,6 +73,12 @@ impl<B: Backend> Memory<B> {
         let size = B::size(&self.inner) as usize;
         *self.placed() = Some(Placed { address, size });
         Ok(())
+    }
+
+    /// A range from an offset on: `size` bytes, or the rest of the memory.
+    fn range(&self, offset: u64, size: u64) -> (u64, u64) {
+        let rest = self.counted.size.saturating_sub(offset);
+        (offset, if size == vk::WHOLE_SIZE { rest } else { size.min(rest) })
     }
 
     fn placed(&self) -> MutexGuard<'_, Option<Placed>> {
@@ -74,7 +104,6 @@ impl<B: Backend> Memory<B> {
 impl<B: Backend> Drop for Memory<B> {
     fn drop(&mut self) {
         let _ = self.unplace(false);
-        ALLOCATED.fetch_sub(self.size, Ordering::Relaxed);
     }
 }
 
@@ -109,12 +138,15 @@ impl<B: Backend> Buffer<B> {
 /// Alignment of buffers in bytes.
 pub const BUFFER_ALIGNMENT: u64 = 64;
 
-fn requirements(size: u64, flags: vk::BufferCreateFlags) -> vk::MemoryRequirements {
+fn requirements<B: Backend>(d: &Device<B>, info: &vk::BufferCreateInfo) -> vk::MemoryRequirements {
+    let (size, flags) = (info.size, info.flags);
+    // SAFETY: the structure is the application's and valid.
+    let usage = unsafe { buffer_usage(info) };
     let alignment = if has_range(flags) { BLOCK_B } else { BUFFER_ALIGNMENT };
     vk::MemoryRequirements {
         size: size.next_multiple_of(alignment),
         alignment,
-        memory_type_bits: 1,
+        memory_type_bits: B::memory_types(&d.inner, &MemoryUser::Buffer(usage)),
     }
 }
 
@@ -213,8 +245,14 @@ entry! {
                 place: memory_place(info),
             };
             let inner = Arc::new(B::allocate(&d.inner, allocation)?);
-            ALLOCATED.fetch_add(info.allocation_size, Ordering::Relaxed);
-            *out = handle(d.allocator(callbacks).create(Memory::<B> { inner, size: info.allocation_size, placed: Mutex::default() })?);
+            let ty = d.memory_type(info.memory_type_index);
+            let memory = Memory::<B> {
+                inner,
+                counted: Counted::new(&d.heap_usage, ty.heap_index as usize, info.allocation_size),
+                is_coherent: ty.property_flags.contains(vk::MemoryPropertyFlags::HOST_COHERENT),
+                placed: Mutex::default(),
+            };
+            *out = handle(d.allocator(callbacks).create(memory)?);
             Ok(vk::Result::SUCCESS)
         }
     }
@@ -262,19 +300,21 @@ entry! {
         Ok(vk::Result::SUCCESS)
     }
 
-    /// `vkFlushMappedMemoryRanges`: memory is coherent.
-    fn vkFlushMappedMemoryRanges<B: Backend>(_device: vk::Device, _count: u32, _ranges: *const vk::MappedMemoryRange) -> vk::Result {
+    /// `vkFlushMappedMemoryRanges`.
+    fn vkFlushMappedMemoryRanges<B: Backend>(_device: vk::Device, count: u32, ranges: *const vk::MappedMemoryRange) -> vk::Result {
+        unsafe { each_incoherent::<B>(slice(ranges, count), B::flush)? }
         Ok(vk::Result::SUCCESS)
     }
 
-    /// `vkInvalidateMappedMemoryRanges`: memory is coherent.
-    fn vkInvalidateMappedMemoryRanges<B: Backend>(_device: vk::Device, _count: u32, _ranges: *const vk::MappedMemoryRange) -> vk::Result {
+    /// `vkInvalidateMappedMemoryRanges`.
+    fn vkInvalidateMappedMemoryRanges<B: Backend>(_device: vk::Device, count: u32, ranges: *const vk::MappedMemoryRange) -> vk::Result {
+        unsafe { each_incoherent::<B>(slice(ranges, count), B::invalidate)? }
         Ok(vk::Result::SUCCESS)
     }
 
     /// `vkGetDeviceMemoryCommitment`.
     fn vkGetDeviceMemoryCommitment<B: Backend>(_device: vk::Device, memory: vk::DeviceMemory, out: *mut u64) {
-        unsafe { *out = get::<Memory<B>>(memory).size }
+        unsafe { *out = get::<Memory<B>>(memory).counted.size }
     }
 
     /// `vkGetDeviceMemoryOpaqueCaptureAddress`.
@@ -292,8 +332,8 @@ entry! {
     }
 
     /// `vkGetMemoryFdPropertiesKHR`.
-    fn vkGetMemoryFdPropertiesKHR<B: Backend>(_device: vk::Device, _type: vk::ExternalMemoryHandleTypeFlags, _fd: i32, out: *mut vk::MemoryFdPropertiesKHR) -> vk::Result {
-        unsafe { (*out).memory_type_bits = 1 }
+    fn vkGetMemoryFdPropertiesKHR<B: Backend>(device: vk::Device, ty: vk::ExternalMemoryHandleTypeFlags, _fd: i32, out: *mut vk::MemoryFdPropertiesKHR) -> vk::Result {
+        unsafe { (*out).memory_type_bits = B::memory_types(&Device::<B>::of(device).inner, &MemoryUser::File(ty)) }
         Ok(vk::Result::SUCCESS)
     }
 
@@ -301,7 +341,7 @@ entry! {
     fn vkCreateBuffer<B: Backend>(device: vk::Device, info: *const vk::BufferCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Buffer) -> vk::Result {
         unsafe {
             let (d, info) = (Device::<B>::of(device), &*info);
-            let requirements = requirements(info.size, info.flags);
+            let requirements = requirements(d, info);
             let mut buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None, range: None, requirements };
             if has_range(info.flags) {
                 let range = B::reserve(&d.inner, requirements.size, None, buffer_place(info))?;
@@ -332,10 +372,10 @@ entry! {
     }
 
     /// `vkGetDeviceBufferMemoryRequirements`.
-    fn vkGetDeviceBufferMemoryRequirements<B: Backend>(_device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements, out: *mut vk::MemoryRequirements2) {
+    fn vkGetDeviceBufferMemoryRequirements<B: Backend>(device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements, out: *mut vk::MemoryRequirements2) {
         unsafe {
             let info = &*(*info).create_info;
-            (*out).memory_requirements = requirements(info.size, info.flags);
+            (*out).memory_requirements = requirements(Device::<B>::of(device), info);
             dedicated((*out).next, false);
         }
     }
@@ -367,6 +407,22 @@ entry! {
     fn vkGetBufferOpaqueCaptureAddress<B: Backend>(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo) -> u64 {
         unsafe { get::<Buffer<B>>((*info).buffer).address }
     }
+}
+
+/// Calls `each` for those ranges of memory that are not coherent.
+unsafe fn each_incoherent<B: Backend>(
+    ranges: &[vk::MappedMemoryRange],
+    each: impl Fn(&B::Memory, u64, u64) -> Result<()>,
+) -> Result<()> {
+    for r in ranges {
+        // SAFETY: the handle is live.
+        let memory: &Memory<B> = unsafe { get(r.memory) };
+        if !memory.is_coherent {
+            let (offset, size) = memory.range(r.offset, r.size);
+            each(&memory.inner, offset, size)?;
+        }
+    }
+    Ok(())
 }
 
 /// Reports the status of one binding where a chain asks for it.

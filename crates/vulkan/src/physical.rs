@@ -6,19 +6,30 @@ use std::sync::Arc;
 use tepui_format::Format;
 use vulkanalia_sys as vk;
 
-use crate::backend::{FormatFeatures, PhysicalInfo};
+use crate::backend::{Backend, FormatFeatures, PhysicalInfo};
 use crate::chain;
+use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::memory::HeapUsage;
 use crate::object::{Allocator, dispatch, enumerate};
 use crate::registry::Enabled;
 use crate::sparse;
-use crate::table::Table;
+use crate::table::{self, Table};
 
-/// A physical device as the instance sees it, of whatever family.
+/// A physical device as the instance sees it, of whatever family: [`member`] makes one.
 pub trait Family: Send + Sync {
     /// Its description.
     fn info(&self) -> &PhysicalInfo;
+
+    /// Features of a format.
+    fn format_features(&self, format: Format) -> FormatFeatures;
+
+    /// DRM format modifiers of images of a format, and the features of such images.
+    fn modifiers(&self, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)>;
+
+    /// Bytes of device memory that the process holds, by heap.
+    fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS];
 
     /// Creates a device, for which `enabled` is enabled.
     ///
@@ -33,6 +44,49 @@ pub trait Family: Send + Sync {
 
     /// Device-level commands.
     fn commands(&self) -> &'static Table;
+}
+
+/// A physical device of the family `B`, and what all of its devices share.
+struct Member<B: Backend> {
+    physical: Arc<B::Physical>,
+    heap_usage: Arc<HeapUsage>,
+}
+
+/// A family's physical device as instances take it.
+pub fn member<B: Backend>(physical: B::Physical) -> Arc<dyn Family> {
+    Arc::new(Member::<B> { physical: Arc::new(physical), heap_usage: Arc::default() })
+}
+
+impl<B: Backend> Family for Member<B> {
+    fn info(&self) -> &PhysicalInfo {
+        B::info(&self.physical)
+    }
+
+    fn format_features(&self, format: Format) -> FormatFeatures {
+        B::format_features(&self.physical, format)
+    }
+
+    fn modifiers(&self, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
+        B::modifiers(&self.physical, format)
+    }
+
+    fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
+        self.heap_usage.bytes()
+    }
+
+    unsafe fn create_device(
+        &self,
+        enabled: Enabled,
+        info: &vk::DeviceCreateInfo,
+        allocator: Allocator,
+    ) -> Result<vk::Device> {
+        // SAFETY: as the caller says.
+        unsafe { Device::<B>::create(&self.physical, &self.heap_usage, enabled, info, allocator) }
+    }
+
+    fn commands(&self) -> &'static Table {
+        table::of_family::<B>()
+    }
 }
 
 /// A physical device.
@@ -52,7 +106,7 @@ impl Physical {
 
     pub(crate) fn features_of(&self, format: vk::Format) -> FormatFeatures {
         match Format::from_vk(format.as_raw()) {
-            Some(format) => (self.info().formats)(format),
+            Some(format) => self.family.format_features(format),
             None => FormatFeatures::default(),
         }
     }
@@ -100,7 +154,7 @@ fn image_limits(
     let (linear, mut have) = match (info.tiling, modifier) {
         (vk::ImageTiling::LINEAR, _) => (true, features.linear),
         (vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT, Some(m)) => {
-            let all = (p.info().modifiers)(format);
+            let all = p.family.modifiers(format);
             (m == 0, all.iter().find(|x| x.0 == m)?.1)
         }
         _ => (false, features.optimal),
@@ -303,14 +357,18 @@ entry! {
     /// `vkGetPhysicalDeviceMemoryProperties2`.
     fn vkGetPhysicalDeviceMemoryProperties2(physical: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceMemoryProperties2) {
         unsafe {
-            let info = of(physical).info();
-            (*out).memory_properties = info.memory;
+            let physical = of(physical);
+            let memory = &physical.info().memory;
+            (*out).memory_properties = *memory;
             chain::each((*out).next, |s_type, at| {
                 if s_type == vk::StructureType::PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT {
                     let budget = &mut *at.cast::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
                     (budget.heap_budget, budget.heap_usage) = Default::default();
-                    budget.heap_budget[0] = info.memory.memory_heaps[0].size;
-                    budget.heap_usage[0] = crate::memory::allocated_bytes();
+                    let allocated = physical.family.allocated_bytes();
+                    for k in 0..memory.memory_heap_count as usize {
+                        budget.heap_budget[k] = memory.memory_heaps[k].size;
+                        budget.heap_usage[k] = allocated[k];
+                    }
                 }
             });
         }
@@ -562,7 +620,7 @@ fn not_supported() -> Error {
 }
 
 fn modifiers(p: &Physical, format: vk::Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
-    Format::from_vk(format.as_raw()).map_or(Vec::new(), |f| (p.info().modifiers)(f))
+    Format::from_vk(format.as_raw()).map_or(Vec::new(), |f| p.family.modifiers(f))
 }
 
 /// Planes of an image in memory, for any modifier: compression puts its metadata next to what it describes.
@@ -609,20 +667,14 @@ pub fn extension(name: &str, version: u32) -> vk::ExtensionProperties {
     }
 }
 
-/// The priority that a device's queue is asked to have among those of other processes.
+/// The priority that queues of a device are asked to have among those of other processes.
 ///
 /// # Safety
 /// The structure is valid.
-pub(crate) unsafe fn priority(info: &vk::DeviceCreateInfo) -> vk::QueueGlobalPriority {
+pub(crate) unsafe fn priority(queues: &vk::DeviceQueueCreateInfo) -> vk::QueueGlobalPriority {
     // SAFETY: as the caller says.
-    let asked = unsafe {
-        let queues = crate::object::slice(info.queue_create_infos, info.queue_create_info_count);
-        queues.iter().find_map(|q| {
-            chain::find::<vk::DeviceQueueGlobalPriorityCreateInfo>(
-                q.next,
-                vk::StructureType::DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO,
-            )
-        })
+    let asked: Option<&vk::DeviceQueueGlobalPriorityCreateInfo> = unsafe {
+        chain::find(queues.next, vk::StructureType::DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO)
     };
     asked.map_or(vk::QueueGlobalPriority::MEDIUM, |a| a.global_priority)
 }
@@ -657,8 +709,11 @@ unsafe fn check_device(physical: &PhysicalInfo, info: &vk::DeviceCreateInfo) -> 
         if core.is_some_and(lacking) || physical.feature_chain.lacks(info.next.cast::<c_void>()) {
             return Err(Error::unsupported("a feature that the device is asked for"));
         }
-        let asked = priority(info);
-        if !physical.priorities.contains(&asked) {
+        let queues = crate::object::slice(info.queue_create_infos, info.queue_create_info_count);
+        for asked in queues.iter().map(|q| priority(q)) {
+            if physical.priorities.contains(&asked) {
+                continue;
+            }
             let code = match asked > vk::QueueGlobalPriority::MEDIUM {
                 true => vk::Result::ERROR_NOT_PERMITTED,
                 false => vk::Result::ERROR_INITIALIZATION_FAILED,

@@ -209,6 +209,7 @@ impl<B: Backend> Queue<B> {
     /// Binds memory once semaphores are signalled, and signals others.
     fn bind_sparse(&mut self, binds: Vec<SparseBind<B>>, s: Semaphores) -> Result<()> {
         let (device, lost) = self.device();
+        let queue = self.id;
         let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
             device::wait_for::<B>(&device, &lost, waits)?;
             B::bind_sparse(&device, &binds)?;
@@ -217,7 +218,7 @@ impl<B: Backend> Queue<B> {
                     pages.bind(b.offset, b.size, b.memory.as_ref());
                 }
             }
-            B::submit(&device, &[], &[], signals)
+            B::submit(&device, queue, &[], &[], signals)
         };
         self.submit_run(s, Box::new(run))
     }

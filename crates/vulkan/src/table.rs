@@ -1,10 +1,12 @@
 //! Name tables: which function implements which command of the registry.
 
+use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use vulkanalia_sys as vk;
 
+use crate::backend::Backend;
 use crate::registry;
 
 /// A command of unknown type.
@@ -38,6 +40,19 @@ macro_rules! commands {
             }),*),*]
         }
     };
+}
+
+/// Commands of the devices of a family.
+pub fn of_family<B: Backend>() -> &'static Table {
+    static TABLES: Mutex<Vec<(TypeId, &'static Table)>> = Mutex::new(Vec::new());
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    let family = TypeId::of::<B>();
+    if let Some((_, table)) = tables.iter().find(|t| t.0 == family) {
+        return table;
+    }
+    let table: &'static Table = Box::leak(Box::new(Table::new(crate::commands_of::<B>())));
+    tables.push((family, table));
+    table
 }
 
 /// Commands that need no instance.

@@ -267,7 +267,7 @@ fn clear_level<B: Backend>(
 ) -> Result<()> {
     let part: ImageRef<B> = image.part(level, layer, layers);
     let [width, height] = part.extent();
-    let (format, clear) = match B::is_rendered(part.format) {
+    let (format, clear) = match B::is_rendered(&c.device, part.format) {
         true => (part.format, clear),
         false => as_words(part.format, clear)?,
     };

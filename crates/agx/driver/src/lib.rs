@@ -36,26 +36,23 @@ mod state;
 pub mod tile;
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tepui_agx_chips::Chip;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, ImageInfo, MAX_QUERY_VALUES, PhysicalInfo, Place, PlaneMemory,
-    QueryInfo, SamplerInfo, ShaderInfo, SparseLayout, Subresource, SyncPoint, ViewInfo,
+    Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
+    PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo, ShaderInfo,
+    SparseLayout, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Expanding;
 use tepui_vulkan::executable::Executable;
 use tepui_vulkan::host::HostRegion;
-use tepui_vulkan::object::Allocator;
-use tepui_vulkan::physical::Family;
-use tepui_vulkan::registry::Enabled;
 use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
-use tepui_vulkan::table::Table;
 use tepui_vulkan::{Error, Result, vk};
 
 use device::Device;
@@ -102,30 +99,6 @@ impl Physical {
     }
 }
 
-impl Family for Physical {
-    fn info(&self) -> &PhysicalInfo {
-        &self.info
-    }
-
-    unsafe fn create_device(
-        &self,
-        enabled: Enabled,
-        info: &vk::DeviceCreateInfo,
-        allocator: Allocator,
-    ) -> Result<vk::Device> {
-        let commands = self.commands();
-        // SAFETY: as the caller says.
-        unsafe {
-            tepui_vulkan::device::Device::<Agx>::create(self, enabled, info, allocator, commands)
-        }
-    }
-
-    fn commands(&self) -> &'static Table {
-        static TABLE: OnceLock<Table> = OnceLock::new();
-        TABLE.get_or_init(|| Table::new(tepui_vulkan::commands_of::<Agx>()))
-    }
-}
-
 impl Backend for Agx {
     type Physical = Physical;
     type Device = Arc<Device>;
@@ -144,12 +117,30 @@ impl Backend for Agx {
         &physical.info
     }
 
-    fn open(physical: &Physical, priority: vk::QueueGlobalPriority) -> Result<Arc<Device>> {
+    fn format_features(_physical: &Physical, format: Format) -> FormatFeatures {
+        format::features(format)
+    }
+
+    fn modifiers(_physical: &Physical, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
+        format::modifiers(format)
+    }
+
+    fn open(physical: &Arc<Physical>, queues: &[QueueRequest]) -> Result<Arc<Device>> {
+        let priority =
+            queues.iter().map(|q| q.priority).next().unwrap_or(vk::QueueGlobalPriority::MEDIUM);
         Device::new(Kernel::new((physical.open)()?, priority)?)
+    }
+
+    fn check(device: &Arc<Device>) -> Result<()> {
+        encoder::submit(device, &[], &[], [0; 2], &[])
     }
 
     fn node(device: &Arc<Device>) -> &RenderNode {
         &device.kernel.node
+    }
+
+    fn memory_types(_device: &Arc<Device>, _user: &MemoryUser<'_>) -> u32 {
+        limits::MEMORY_TYPES
     }
 
     fn allocate(device: &Arc<Device>, a: Allocation) -> Result<Bo> {
@@ -230,11 +221,11 @@ impl Backend for Agx {
         image.sparse_page(level, layer, px)
     }
 
-    fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
+    fn best_modifier(_device: &Arc<Device>, info: &ImageInfo, list: &[u64]) -> Option<u64> {
         image::best_modifier(info, list)
     }
 
-    fn is_rendered(format: Format) -> bool {
+    fn is_rendered(_device: &Arc<Device>, format: Format) -> bool {
         format::is_rendered(format)
     }
 
@@ -352,12 +343,13 @@ impl Backend for Agx {
         pool.get(query)
     }
 
-    fn encoder(device: &Arc<Arc<Device>>) -> Result<Encoder> {
+    fn encoder(device: &Arc<Arc<Device>>, _queue_family: u32) -> Result<Encoder> {
         Ok(Encoder::new(device))
     }
 
     fn submit(
         device: &Arc<Device>,
+        _queue: QueueId,
         waits: &[SyncPoint],
         commands: &[&Encoder],
         signals: &[SyncPoint],

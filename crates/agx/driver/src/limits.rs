@@ -11,7 +11,6 @@ use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
-use crate::format;
 use crate::kernel::SPARSE_B;
 use crate::state::MAX_SAMPLE_PLACE;
 
@@ -32,6 +31,9 @@ const MAX_SAMPLERS: u32 = 4000;
 const MAX_VARYING: u32 = 116;
 /// Bytes of the largest allocation.
 const MAX_MEMORY: u64 = 1 << 37;
+
+/// The only memory type, as a bit.
+pub const MEMORY_TYPES: u32 = 1;
 
 /// Device extensions and their versions.
 pub const EXTENSIONS: &[(&str, u32)] = &[
@@ -837,8 +839,6 @@ pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
         memory,
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
-        formats: format::features,
-        modifiers: format::modifiers,
         max_memory_bytes: MAX_MEMORY,
     }
 }
