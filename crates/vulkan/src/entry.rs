@@ -89,19 +89,65 @@ pub fn guard<R: Outcome>(name: &'static str, body: impl FnOnce() -> R::Body) -> 
 }
 
 /// Defines entry points: the registry's name, parameters, and a body whose panics and errors become result codes.
+///
+/// For a function that is generic over the family there is a second one, `any_` and the name, that calls the function of the
+/// family of its first parameter ([`crate::dispatch`]).
 #[macro_export]
 macro_rules! entry {
-    ($($(#[$doc:meta])* fn $name:ident $(<$($g:ident : $bound:path),*>)? ($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block)*) => {
-        $(
-            $(#[$doc])*
+    (@function [$(#[$doc:meta])*] $name:ident [$($generics:tt)*] ($($arg:ident: $ty:ty),* $(,)?) [$($ret:tt)*] $body:block) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The Vulkan specification's valid usage.
+        #[expect(non_snake_case, reason = "the registry's name")]
+        #[allow(clippy::too_many_arguments, reason = "the registry's parameters")]
+        pub unsafe extern "system" fn $name $($generics)* ($($arg: $ty),*) $($ret)* {
+            $crate::entry::guard(stringify!($name), || $body)
+        }
+    };
+    (@dispatcher $name:ident ($first:ident: $first_ty:ty $(, $arg:ident: $ty:ty)* $(,)?) [$($ret:tt)*]) => {
+        ::pastey::paste! {
+            #[doc = concat!("`", stringify!($name), "` of the family of the first parameter.")]
             ///
             /// # Safety
             /// The Vulkan specification's valid usage.
             #[expect(non_snake_case, reason = "the registry's name")]
             #[allow(clippy::too_many_arguments, reason = "the registry's parameters")]
-            pub unsafe extern "system" fn $name $(<$($g: $bound),*>)? ($($arg: $ty),*) $(-> $ret)? {
-                $crate::entry::guard(stringify!($name), || $body)
+            pub unsafe extern "system" fn [<any_ $name>] ($first: $first_ty $(, $arg: $ty)*) $($ret)* {
+                static SLOT: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
+                // SAFETY: the first parameter is live or null; a family's function of the name has the same parameters.
+                unsafe {
+                    match $crate::dispatch::function($first, &SLOT, stringify!($name)) {
+                        Some(f) => {
+                            let f: unsafe extern "system" fn($first_ty $(, $ty)*) $($ret)* = std::mem::transmute(f);
+                            f($first $(, $arg)*)
+                        }
+                        None => $crate::entry::Outcome::panicked(),
+                    }
+                }
             }
-        )*
+        }
+    };
+    (@all) => {};
+    (@all $(#[$doc:meta])* fn $name:ident <$g:ident : $bound:path> $args:tt -> $ret:ty $body:block $($rest:tt)*) => {
+        $crate::entry! { @function [$(#[$doc])*] $name [<$g: $bound>] $args [-> $ret] $body }
+        $crate::entry! { @dispatcher $name $args [-> $ret] }
+        $crate::entry! { @all $($rest)* }
+    };
+    (@all $(#[$doc:meta])* fn $name:ident <$g:ident : $bound:path> $args:tt $body:block $($rest:tt)*) => {
+        $crate::entry! { @function [$(#[$doc])*] $name [<$g: $bound>] $args [] $body }
+        $crate::entry! { @dispatcher $name $args [] }
+        $crate::entry! { @all $($rest)* }
+    };
+    (@all $(#[$doc:meta])* fn $name:ident $args:tt -> $ret:ty $body:block $($rest:tt)*) => {
+        $crate::entry! { @function [$(#[$doc])*] $name [] $args [-> $ret] $body }
+        $crate::entry! { @all $($rest)* }
+    };
+    (@all $(#[$doc:meta])* fn $name:ident $args:tt $body:block $($rest:tt)*) => {
+        $crate::entry! { @function [$(#[$doc])*] $name [] $args [] $body }
+        $crate::entry! { @all $($rest)* }
+    };
+    ($(#[$doc:meta])* fn $($all:tt)*) => {
+        $crate::entry! { @all $(#[$doc])* fn $($all)* }
     };
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use vulkanalia_sys as vk;
 
+use crate::dispatch;
 use crate::entry;
 use crate::error::Error;
-use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, enumerate, slice};
+use crate::object::{self, Allocator, Dispatchable, dispatchable, enumerate, slice};
 use crate::physical::{self, Family, Physical, extension};
 use crate::registry::{self, Enabled};
 use crate::table;
@@ -86,14 +87,15 @@ pub unsafe fn proc_addr(instance: vk::Instance, name: *const c_char) -> vk::PFN_
             return None;
         }
         // SAFETY: as the caller says.
-        let i: &Instance = unsafe { dispatch(instance) };
+        let i: &Instance = unsafe { object::dispatch(instance) };
         let offers = |name: &str| {
             i.physical.iter().any(|p| p.family.info().extensions.iter().any(|e| e.0 == name))
         };
         if !registry::find(name).is_some_and(|c| i.enabled.has_command(c, offers)) {
             return None;
         }
-        let device = || i.physical.first()?.family.commands().get(name);
+        let families = i.physical.iter().map(|p| &*p.family);
+        let device = || dispatch::commands(families)?.get(name);
         table::instance().get(name).or_else(device)
     })
 }
@@ -155,7 +157,7 @@ entry! {
             if vk::Handle::is_null(instance) {
                 return;
             }
-            let allocator = dispatch::<Instance>(instance).allocator;
+            let allocator = object::dispatch::<Instance>(instance).allocator;
             allocator.destroy(vk::Handle::as_raw(instance) as *mut Dispatchable<Instance>);
         }
     }
@@ -163,7 +165,7 @@ entry! {
     /// `vkEnumeratePhysicalDevices`.
     fn vkEnumeratePhysicalDevices(instance: vk::Instance, count: *mut u32, out: *mut vk::PhysicalDevice) -> vk::Result {
         unsafe {
-            let i: &Instance = dispatch(instance);
+            let i: &Instance = object::dispatch(instance);
             Ok(enumerate(count, out, &i.physical, |o, p| *o = dispatchable(p)))
         }
     }
@@ -171,7 +173,7 @@ entry! {
     /// `vkEnumeratePhysicalDeviceGroups`.
     fn vkEnumeratePhysicalDeviceGroups(instance: vk::Instance, count: *mut u32, out: *mut vk::PhysicalDeviceGroupProperties) -> vk::Result {
         unsafe {
-            let i: &Instance = dispatch(instance);
+            let i: &Instance = object::dispatch(instance);
             Ok(enumerate(count, out, &i.physical, |o, p| {
                 o.physical_device_count = 1;
                 o.physical_devices[0] = dispatchable(p);

@@ -16,6 +16,7 @@
 //! Every entry point is generic over the backend; [`commands_of`] makes the table of a family. Start reading at
 //! [`backend`].
 
+#![recursion_limit = "256"]
 #![expect(
     clippy::undocumented_unsafe_blocks,
     reason = "entry points trust the application as the specification's valid usage says"
@@ -31,6 +32,7 @@ mod deferred;
 pub mod dependency;
 pub mod descriptor;
 pub mod device;
+pub mod dispatch;
 pub mod draws;
 pub mod entry;
 pub mod error;
@@ -64,9 +66,9 @@ pub use vulkanalia_sys as vk;
 use backend::Backend;
 use table::Function;
 
-/// The device-level commands of a family.
-pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
-    commands! {
+/// Calls a macro with the device-level commands by module; those that are generic over the family are marked with `<B>`.
+macro_rules! device_commands {
+    ($with:ident) => { $with! {
         device::{
             vkGetDeviceProcAddr, vkDestroyDevice<B>, vkGetDeviceQueue<B>, vkGetDeviceQueue2<B>,
             vkDeviceWaitIdle<B>, vkQueueWaitIdle<B>, vkQueueSubmit<B>, vkQueueSubmit2<B>,
@@ -213,5 +215,16 @@ pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
             vkWaitForPresent2KHR<B>,
             vkGetDeviceGroupPresentCapabilitiesKHR<B>, vkGetDeviceGroupSurfacePresentModesKHR<B>,
         }
-    }
+    } };
+}
+
+/// The device-level commands of a family.
+pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
+    device_commands!(commands)
+}
+
+/// The device-level commands that find the family by their first parameter.
+fn dispatching_commands() -> Vec<(&'static str, Function)> {
+    use table::dispatchers;
+    device_commands!(dispatchers)
 }

@@ -365,9 +365,9 @@ entry! {
                     let budget = &mut *at.cast::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
                     (budget.heap_budget, budget.heap_usage) = Default::default();
                     let allocated = physical.family.allocated_bytes();
-                    for k in 0..memory.memory_heap_count as usize {
-                        budget.heap_budget[k] = memory.memory_heaps[k].size;
-                        budget.heap_usage[k] = allocated[k];
+                    let heaps = &memory.memory_heaps[..memory.memory_heap_count as usize];
+                    for (k, heap) in heaps.iter().enumerate() {
+                        (budget.heap_budget[k], budget.heap_usage[k]) = (heap.size, allocated[k]);
                     }
                 }
             });

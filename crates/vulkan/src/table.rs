@@ -1,7 +1,6 @@
 //! Name tables: which function implements which command of the registry.
 
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use vulkanalia_sys as vk;
@@ -12,19 +11,30 @@ use crate::registry;
 /// A command of unknown type.
 pub type Function = unsafe extern "system" fn();
 
-/// Commands by name.
-pub struct Table(HashMap<&'static str, Function>);
+/// Commands, sorted by name: tables of the same names have a command at the same position.
+pub struct Table(Vec<(&'static str, Function)>);
 
 impl Table {
     /// A table of commands.
-    pub fn new(list: Vec<(&'static str, Function)>) -> Table {
-        Table(list.into_iter().collect())
+    pub fn new(mut list: Vec<(&'static str, Function)>) -> Table {
+        list.sort_unstable_by_key(|c| c.0);
+        Table(list)
+    }
+
+    /// The position of the command of a name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.0.binary_search_by_key(&name, |c| c.0).ok()
+    }
+
+    /// The command at a position.
+    pub(crate) fn at(&self, position: usize) -> Function {
+        self.0[position].1
     }
 
     /// Finds a command, or the one that it is an alias of.
     pub fn get(&self, name: &str) -> vk::PFN_vkVoidFunction {
-        let alias = || self.0.get(registry::find(name)?.of);
-        self.0.get(name).or_else(alias).copied()
+        let alias = || self.position(registry::find(name)?.of);
+        self.position(name).or_else(alias).map(|k| self.at(k))
     }
 }
 
@@ -40,6 +50,29 @@ macro_rules! commands {
             }),*),*]
         }
     };
+}
+
+/// A list of `(name, function)` pairs like [`commands!`], with the functions that dispatch between families in place of a family's
+/// own.
+macro_rules! dispatchers {
+    (@one $path:ident $name:ident) => { $crate::$path::$name };
+    (@one $path:ident $name:ident $g:ident) => { ::pastey::paste! { $crate::$path::[<any_ $name>] } };
+    ($($path:ident :: { $($name:ident $(<$g:ident>)?),* $(,)? })*) => {
+        ::pastey::paste! {
+            vec![$($({
+                let typed: vulkanalia_sys::[<PFN_ $name>] = dispatchers!(@one $path $name $($g)?);
+                // SAFETY: function pointers have one size; callers cast it back to the registry's type.
+                (stringify!($name), unsafe { std::mem::transmute::<vulkanalia_sys::[<PFN_ $name>], $crate::table::Function>(typed) })
+            }),*),*]
+        }
+    };
+}
+pub(crate) use dispatchers;
+
+/// Device-level commands that dispatch between families.
+pub(crate) fn any_family() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| Table::new(crate::dispatching_commands()))
 }
 
 /// Commands of the devices of a family.
@@ -91,7 +124,7 @@ pub(crate) fn instance() -> &'static Table {
 
 /// Commands of instances and physical devices, and those that need none.
 pub fn all_of_instances() -> Vec<(&'static str, Function)> {
-    [global(), instance()].iter().flat_map(|t| &t.0).map(|(&name, &f)| (name, f)).collect()
+    [global(), instance()].iter().flat_map(|t| t.0.iter().copied()).collect()
 }
 
 /// Commands of physical devices.
