@@ -81,8 +81,28 @@ pub struct PhysicalInfo {
     /// Priorities that a queue may have among those of other processes, from low to high; medium, which
     /// queues have by default, is one of them.
     pub priorities: &'static [vk::QueueGlobalPriority],
+    /// Kinds of memory of descriptor sets, at most [`MAX_SET_MEMORY`]; the first one is memory of the device.
+    pub set_memory: &'static [SetMemory],
     /// Largest size in bytes of a memory allocation.
     pub max_memory_bytes: u64,
+}
+
+/// Maximum number of kinds of memory of descriptor sets.
+pub const MAX_SET_MEMORY: usize = 3;
+
+/// One value for each kind of memory of descriptor sets; those of kinds that the physical device does not have are unused.
+pub type PerSetMemory<T> = [T; MAX_SET_MEMORY];
+
+/// A kind of memory of descriptor sets. Hardware that addresses surfaces and samplers in windows of their own has one for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetMemory {
+    /// Memory that the GPU reads. Inline blocks are in the first kind.
+    Device {
+        /// Memory type.
+        memory_type: u32,
+    },
+    /// A table of the host, which the family reads when it encodes draws.
+    Host,
 }
 
 /// Features of a format.
@@ -510,6 +530,16 @@ pub struct Blit<'a, B: Backend> {
     pub linear: bool,
 }
 
+/// The purpose of a memory allocation, for families that have a window of addresses for some.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryPurpose {
+    /// Buffers and images.
+    #[default]
+    Resources,
+    /// Descriptor sets: the kind of their memory.
+    Sets(usize),
+}
+
 /// Parameters of a memory allocation.
 #[derive(Default)]
 pub struct Allocation {
@@ -523,6 +553,8 @@ pub struct Allocation {
     pub import: Option<OwnedFd>,
     /// Its address.
     pub place: Place,
+    /// Its purpose.
+    pub purpose: MemoryPurpose,
 }
 
 /// Requested address of memory or of a range.
@@ -701,11 +733,16 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Describes a sampler.
     fn sampler(device: &Self::Device, info: &SamplerInfo) -> Result<Self::Sampler>;
 
-    /// Bytes of a descriptor in a set; a multiple of its alignment.
-    fn descriptor_size(ty: DescriptorType) -> u32;
+    /// Bytes of a descriptor in each kind of a set's memory; multiples of its alignment.
+    fn descriptor_sizes(physical: &Self::Physical, ty: DescriptorType) -> PerSetMemory<u32>;
 
-    /// Writes a descriptor into a set's memory, which has [`Backend::descriptor_size`] bytes for it.
-    fn write_descriptor(ty: DescriptorType, descriptor: &Descriptor<'_, Self>, out: &mut [u8]);
+    /// Writes a descriptor into a set's memory, which has [`Backend::descriptor_sizes`] bytes for it.
+    fn write_descriptor(
+        physical: &Self::Physical,
+        ty: DescriptorType,
+        descriptor: &Descriptor<'_, Self>,
+        out: PerSetMemory<&mut [u8]>,
+    );
 
     /// Compiles a shader.
     fn shader(device: &Self::Device, info: ShaderInfo<'_, Self>) -> Result<Self::Shader>;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Attachment, Backend, Condition, Draw, Encoder, Rendering};
+use crate::backend::{Attachment, Backend, Condition, Draw, Encoder, PerSetMemory, Rendering};
 use crate::debug::{self, Flags};
 use crate::dependency::{Dependency, Ordering, Within};
-use crate::descriptor::{Set, SetLayout};
+use crate::descriptor::{HostBytes, Set, SetLayout};
 use crate::device::Device;
 use crate::draws::{Command, Deferred, DrawMode};
 use crate::entry;
@@ -35,12 +35,14 @@ pub const MAX_PUSH: usize = 256;
 /// A set that is bound.
 #[derive(Clone, Default)]
 pub struct BoundSet {
-    /// GPU address of the set; 0 for none, or for one that is pushed.
-    pub address: u64,
+    /// GPU addresses of the set; 0 for none, for memory of the host, and for a set that is pushed.
+    pub addresses: PerSetMemory<u64>,
+    /// The set's memory as the host sees it; it may be written until the command buffer is submitted.
+    pub host: PerSetMemory<HostBytes>,
     /// Address and size of each buffer with a dynamic offset, the offset added.
     pub dynamic: Vec<(u64, u32)>,
-    /// Bytes of a set that is pushed.
-    pub pushed: Vec<u8>,
+    /// Bytes of a set that is pushed, by kind of memory.
+    pub pushed: PerSetMemory<Vec<u8>>,
 }
 
 /// Bindings of one kind of pipeline.
@@ -374,14 +376,19 @@ impl<B: Backend> CommandState<B> {
             }
             // SAFETY: as the caller says.
             let Some(set) = (unsafe { crate::object::maybe::<Set<B>>(s) }) else { continue };
-            let mut dynamic = set.dynamic();
+            let mut dynamic = set.dynamic().to_vec();
             for d in &mut dynamic {
                 let offset = offsets.next().copied().unwrap_or(0);
                 if d.1 > 0 {
                     d.0 += u64::from(offset);
                 }
             }
-            bind.sets[n] = BoundSet { address: set.address, dynamic, pushed: Vec::new() };
+            bind.sets[n] = BoundSet {
+                addresses: set.addresses(),
+                host: set.host(),
+                dynamic,
+                pushed: PerSetMemory::default(),
+            };
             bind.changed |= 1 << n;
         }
     }
@@ -405,12 +412,14 @@ impl<B: Backend> CommandState<B> {
         point: vk::PipelineBindPoint,
         set: u32,
         layout: &SetLayout<B>,
-    ) -> Option<&mut Vec<u8>> {
+    ) -> Option<&mut PerSetMemory<Vec<u8>>> {
         let bind = self.sets(point);
         bind.changed |= 1u32.checked_shl(set).unwrap_or(0);
         let set = bind.sets.get_mut(set as usize)?;
-        set.address = 0;
-        set.pushed.resize(layout.size as usize, 0);
+        (set.addresses, set.host) = Default::default();
+        for (bytes, size) in set.pushed.iter_mut().zip(layout.size) {
+            bytes.resize(size as usize, 0);
+        }
         Some(&mut set.pushed)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Allocation, Backend, MemoryUser, Place};
+use crate::backend::{Allocation, Backend, MemoryPurpose, MemoryUser, Place};
 use crate::chain;
 use crate::device::Device;
 use crate::entry;
@@ -243,6 +243,7 @@ entry! {
                 exportable: export.is_some_and(|e| !e.handle_types.is_empty()),
                 import: fd,
                 place: memory_place(info),
+                purpose: MemoryPurpose::Resources,
             };
             let inner = Arc::new(B::allocate(&d.inner, allocation)?);
             let ty = d.memory_type(info.memory_type_index);

@@ -357,17 +357,20 @@ fn push_set<B: Backend>(
     let Some(Some(layout)) = layout.sets.get(set as usize) else { return };
     let layout: Arc<SetLayout<B>> = layout.clone();
     // Written twice over different grounds, the bytes that a write touches are those that agree.
-    let mut grounds = [vec![0u8; layout.size as usize], vec![0xffu8; layout.size as usize]];
+    let mut grounds = [0, 0xff].map(|ground| layout.size.map(|size| vec![ground; size as usize]));
     for bytes in &mut grounds {
-        let mut w = Writer { layout: &layout, address: 0, bytes };
+        let bytes = bytes.each_mut().map(|b| &mut **b);
+        let mut w =
+            Writer { layout: &layout, addresses: Default::default(), bytes, dynamic: &mut [] };
         w.begin();
         fill(&mut w);
     }
     let [zeros, ones] = grounds;
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record("vkCmdPushDescriptorSet", move |c| {
-        if let Some(bytes) = c.state.pushed(point, set, &layout) {
-            for ((to, &z), &o) in bytes.iter_mut().zip(&zeros).zip(&ones) {
+        let Some(all) = c.state.pushed(point, set, &layout) else { return Ok(()) };
+        for ((bytes, zeros), ones) in all.iter_mut().zip(&zeros).zip(&ones) {
+            for ((to, &z), &o) in bytes.iter_mut().zip(zeros).zip(ones) {
                 let written = !(z ^ o);
                 *to = *to & !written | z & written;
             }

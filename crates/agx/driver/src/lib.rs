@@ -43,8 +43,8 @@ use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
     Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
-    PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo, ShaderInfo,
-    SparseLayout, Subresource, SyncPoint, ViewInfo,
+    PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo,
+    ShaderInfo, SparseLayout, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
@@ -278,11 +278,16 @@ impl Backend for Agx {
         descriptor::Sampler::new(device, info)
     }
 
-    fn descriptor_size(ty: DescriptorType) -> u32 {
-        descriptor::size(ty)
+    fn descriptor_sizes(_physical: &Physical, ty: DescriptorType) -> PerSetMemory<u32> {
+        [descriptor::size(ty), 0, 0]
     }
 
-    fn write_descriptor(ty: DescriptorType, d: &Descriptor<'_, Agx>, out: &mut [u8]) {
+    fn write_descriptor(
+        _physical: &Physical,
+        ty: DescriptorType,
+        d: &Descriptor<'_, Agx>,
+        [out, ..]: PerSetMemory<&mut [u8]>,
+    ) {
         descriptor::write(ty, d, out);
     }
 

@@ -3,7 +3,7 @@
 //! Limits of the hardware and their sources: Mesa, hk_physical_device.c, unless a line says otherwise.
 
 use tepui_agx_chips::Chip;
-use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo};
+use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
@@ -839,6 +839,7 @@ pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
         memory,
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
+        set_memory: &[SetMemory::Device { memory_type: 0 }],
         max_memory_bytes: MAX_MEMORY,
     }
 }

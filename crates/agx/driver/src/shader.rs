@@ -56,7 +56,7 @@ impl Places {
     pub fn new(sets: &[Option<Arc<SetLayout<Agx>>>]) -> Places {
         let place = |(n, b): &(u32, tepui_vulkan::descriptor::Binding)| {
             let dynamic = b.ty.is_dynamic().then_some(b.first_dynamic);
-            (*n, Place { offset: b.offset, stride: b.stride / b.planes, dynamic })
+            (*n, Place { offset: b.offset[0], stride: b.stride[0] / b.planes, dynamic })
         };
         let set = |s: &Option<Arc<SetLayout<Agx>>>| {
             s.as_ref().map_or_else(Vec::new, |s| s.bindings.iter().map(place).collect())

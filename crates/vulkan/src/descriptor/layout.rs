@@ -1,0 +1,255 @@
+//! Layouts of descriptor sets: the place of each binding in each kind of a set's memory.
+
+use std::sync::Arc;
+
+use tepui_passes::lower_ycbcr::Conversion;
+use vulkanalia_sys as vk;
+
+use super::{ALIGNMENT, DescriptorType};
+use crate::backend::{Backend, MAX_SET_MEMORY, PerSetMemory};
+use crate::chain;
+use crate::error::{Error, Result};
+use crate::image::Sampler;
+use crate::object::{get, slice};
+
+/// Largest number of a binding: compilers use the bit above.
+const MAX_BINDING: u32 = i32::MAX as u32;
+
+/// Largest size of a set in bytes of a kind of memory: offsets in it have 32 bits.
+pub(super) const MAX_SET_B: u64 = 1 << 30;
+
+/// Largest size of a set that is pushed in bytes: command buffers keep such sets on the host. Far more than the limit of
+/// descriptors, `maxPushDescriptors`, needs.
+const MAX_PUSHED_B: u64 = 1 << 16;
+
+/// Maximum number of dynamic offsets of a set: the host keeps a list of them for each set that is bound. Far more than the limit of such
+/// descriptors.
+const MAX_DYNAMIC: u32 = 1 << 12;
+
+/// A binding of a set layout.
+pub struct Binding {
+    /// Kind.
+    pub ty: DescriptorType,
+    /// Elements; bytes of an inline block.
+    pub count: u32,
+    /// First byte in the set's memory of each kind.
+    pub offset: PerSetMemory<u32>,
+    /// Bytes from element to element; 0 where descriptors have nothing in a kind of memory.
+    pub stride: PerSetMemory<u32>,
+    /// Descriptors of an element: one for each plane when a sampler has a Y′CbCr conversion.
+    pub planes: u32,
+    /// Number of its first dynamic offset in the set.
+    pub first_dynamic: u32,
+    /// Samplers that the layout fixes.
+    pub samplers: Vec<vk::Sampler>,
+    /// The Y′CbCr conversions of `samplers`; empty when none has one.
+    pub conversions: Vec<Option<Conversion>>,
+}
+
+impl Binding {
+    /// Offset of an inline block's data in the first kind of memory: after its descriptor.
+    pub(super) fn data(&self) -> u32 {
+        self.offset[0] + self.stride[0].next_multiple_of(16)
+    }
+
+    /// The first byte after `count` elements in a kind of memory.
+    fn end(&self, kind: usize, count: u32) -> u64 {
+        match self.ty {
+            DescriptorType::InlineUniformBlock if kind == 0 => {
+                u64::from(self.data()) + u64::from(count)
+            }
+            DescriptorType::InlineUniformBlock => {
+                u64::from(self.offset[kind]) + u64::from(self.stride[kind])
+            }
+            _ => u64::from(self.offset[kind]) + u64::from(self.stride[kind]) * u64::from(count),
+        }
+    }
+}
+
+/// A descriptor set layout.
+pub struct SetLayout<B: Backend> {
+    /// Bindings with their numbers, in the order of these; numbers may be any.
+    pub bindings: Vec<(u32, Binding)>,
+    /// Bytes of a set in each kind of memory.
+    pub size: PerSetMemory<u32>,
+    /// Dynamic offsets.
+    pub dynamic: u32,
+    /// Bytes are pushed into the command buffer.
+    pub push: bool,
+    /// The last binding's count is given with each set.
+    pub(super) variable: bool,
+    /// The physical device, whose family writes descriptors.
+    pub(super) physical: Arc<B::Physical>,
+}
+
+impl<B: Backend> SetLayout<B> {
+    /// A binding.
+    pub fn binding(&self, n: u32) -> Option<&Binding> {
+        let k = self.bindings.binary_search_by_key(&n, |b| b.0).ok()?;
+        Some(&self.bindings[k].1)
+    }
+
+    /// A layout from its creation structure.
+    ///
+    /// # Errors
+    /// When there are no such descriptors, or sets would be too large.
+    ///
+    /// # Safety
+    /// The structure is valid.
+    pub(super) unsafe fn new(
+        physical: &Arc<B::Physical>,
+        info: &vk::DescriptorSetLayoutCreateInfo,
+    ) -> Result<SetLayout<B>> {
+        // SAFETY: the structure is the application's and valid.
+        let (list, flags) = unsafe {
+            let flags: Option<&vk::DescriptorSetLayoutBindingFlagsCreateInfo> = chain::find(
+                info.next,
+                vk::StructureType::DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
+            );
+            (slice(info.bindings, info.binding_count), flags)
+        };
+        let push = info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR);
+        let mut layout = SetLayout {
+            bindings: Vec::new(),
+            size: [0; MAX_SET_MEMORY],
+            dynamic: 0,
+            push,
+            variable: false,
+            physical: physical.clone(),
+        };
+        let mut order: Vec<usize> = (0..list.len()).collect();
+        order.sort_by_key(|&k| list[k].binding);
+        let mut end = [0u64; MAX_SET_MEMORY];
+        for k in order {
+            // SAFETY: the flags are an array of the count, or null.
+            let own = flags
+                .and_then(|f| unsafe { slice(f.binding_flags, f.binding_count) }.get(k).copied());
+            let is_variable = own
+                .is_some_and(|f| f.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
+            // A binding without descriptors is not there, unless its count is given with each set.
+            if list[k].descriptor_count > 0 || is_variable {
+                // SAFETY: the structure is valid.
+                unsafe { layout.add(&list[k], &mut end)? };
+                layout.variable |= is_variable;
+            }
+        }
+        let is_too_large = end.iter().any(|&e| e > MAX_PUSHED_B);
+        if push && is_too_large || layout.dynamic > MAX_DYNAMIC {
+            return Err(Error::host_memory());
+        }
+        layout.size = end.map(|e| (e as u32).next_multiple_of(ALIGNMENT));
+        Ok(layout)
+    }
+
+    /// Adds a binding after those before, which end at `end` in each kind of memory.
+    unsafe fn add(
+        &mut self,
+        b: &vk::DescriptorSetLayoutBinding,
+        end: &mut PerSetMemory<u64>,
+    ) -> Result<()> {
+        if b.binding > MAX_BINDING {
+            return Err(Error::host_memory());
+        }
+        let ty = DescriptorType::new(b.descriptor_type)?;
+        let fixes = matches!(ty, DescriptorType::Sampler | DescriptorType::CombinedImageSampler);
+        // SAFETY: immutable samplers are an array of the count, or null.
+        let samplers = match fixes {
+            true => unsafe { slice(b.immutable_samplers, b.descriptor_count) }.to_vec(),
+            false => Vec::new(),
+        };
+        // SAFETY: immutable samplers live as long as the layout is made.
+        let conversions = samplers.iter().map(|&s| unsafe { get::<Sampler<B>>(s) }.conversion);
+        let mut conversions: Vec<_> = conversions.collect();
+        let planes = conversions.iter().flatten().map(Conversion::planes).max();
+        if planes.is_none() {
+            conversions.clear();
+        }
+        let planes = planes.unwrap_or(1);
+        let stride = B::descriptor_sizes(&self.physical, ty).map(|size| size * planes);
+        let mut offset = [0; MAX_SET_MEMORY];
+        for ((offset, end), stride) in offset.iter_mut().zip(&mut *end).zip(stride) {
+            let alignment = stride.next_power_of_two().min(ALIGNMENT);
+            *end = end.next_multiple_of(u64::from(alignment));
+            *offset = u32::try_from(*end).map_err(|_| Error::host_memory())?;
+        }
+        let binding = Binding {
+            ty,
+            count: b.descriptor_count,
+            offset,
+            stride,
+            planes,
+            first_dynamic: self.dynamic,
+            samplers,
+            conversions,
+        };
+        for (kind, end) in end.iter_mut().enumerate() {
+            *end = binding.end(kind, b.descriptor_count);
+            if *end > MAX_SET_B {
+                return Err(Error::host_memory());
+            }
+        }
+        if ty.is_dynamic() {
+            self.dynamic += b.descriptor_count;
+        }
+        self.bindings.push((b.binding, binding));
+        Ok(())
+    }
+
+    /// Bytes of a set whose last binding has `count` elements; none if it would be too large.
+    pub(super) fn size_with(&self, count: Option<u32>) -> Option<PerSetMemory<u32>> {
+        let (Some((_, b)), Some(n), true) = (self.bindings.last(), count, self.variable) else {
+            return Some(self.size);
+        };
+        let mut sizes = [0; MAX_SET_MEMORY];
+        for (kind, size) in sizes.iter_mut().enumerate() {
+            let end = b.end(kind, n);
+            if end > MAX_SET_B {
+                return None;
+            }
+            *size = (end as u32).next_multiple_of(ALIGNMENT);
+        }
+        Some(sizes)
+    }
+
+    /// Maximum number of elements of the last binding, if its count is given with each set; else 0.
+    pub(super) fn max_variable_count(&self) -> u32 {
+        let Some((_, b)) = self.bindings.last().filter(|_| self.variable) else { return 0 };
+        if b.ty == DescriptorType::InlineUniformBlock {
+            return 1 << 16;
+        }
+        let used = b.offset.iter().zip(b.stride).filter(|(_, stride)| *stride > 0);
+        let counts = used.map(|(&at, stride)| (MAX_SET_B - u64::from(at)) / u64::from(stride));
+        counts.min().unwrap_or(0).min(1 << 20) as u32
+    }
+
+    /// The elements from an element of a binding on; those past the end of a binding are the next binding's.
+    pub(super) fn elements(&self, binding: u32, element: u32) -> Elements<'_> {
+        match self.bindings.binary_search_by_key(&binding, |b| b.0) {
+            Ok(n) => Elements { bindings: &self.bindings[n..], element },
+            // Elements of a binding that is not there are none.
+            Err(n) => Elements { bindings: &self.bindings[n..], element: 0 },
+        }
+    }
+}
+
+/// Elements of consecutive bindings.
+pub(super) struct Elements<'a> {
+    bindings: &'a [(u32, Binding)],
+    element: u32,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = (&'a Binding, u32);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let ((_, b), rest) = self.bindings.split_first()?;
+            if self.element < b.count {
+                self.element += 1;
+                return Some((b, self.element - 1));
+            }
+            self.element -= b.count;
+            self.bindings = rest;
+        }
+    }
+}

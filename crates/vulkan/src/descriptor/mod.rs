@@ -1,0 +1,234 @@
+//! Descriptor set layouts, pools and sets.
+//!
+//! A set is a range of its pool's memory of each kind that the family has for sets ([`SetMemory`](crate::backend::SetMemory)), which
+//! the GPU, or the family's encoder, reads where shaders say. Each binding begins at an offset that its layout fixes, with as many
+//! bytes for each element as the family's driver wants. Buffers with dynamic offsets stand in the set as others do; what they are with
+//! their offsets is computed when the set is bound.
+//!
+//! [`layout`] places bindings, [`pool`] has the memory, [`write`] fills it.
+
+mod layout;
+mod pool;
+mod write;
+
+use std::sync::Arc;
+
+use vulkanalia_sys::{self as vk, Handle};
+
+pub use self::layout::{Binding, SetLayout};
+pub use self::pool::{HostBytes, Pool, Set};
+use self::write::copy;
+pub use self::write::{Template, Writer};
+use crate::backend::Backend;
+use crate::chain;
+use crate::device::Device;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::object::{get, get_mut, handle, slice};
+
+/// Largest alignment of descriptors and inline data in bytes.
+const ALIGNMENT: u32 = 64;
+
+/// A kind of descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DescriptorType {
+    /// A sampler.
+    Sampler,
+    /// An image with a sampler.
+    CombinedImageSampler,
+    /// A sampled image.
+    SampledImage,
+    /// A storage image.
+    StorageImage,
+    /// A texel buffer that is read.
+    UniformTexelBuffer,
+    /// A texel buffer that is written.
+    StorageTexelBuffer,
+    /// A uniform buffer.
+    UniformBuffer,
+    /// A storage buffer.
+    StorageBuffer,
+    /// A uniform buffer with a dynamic offset.
+    UniformBufferDynamic,
+    /// A storage buffer with a dynamic offset.
+    StorageBufferDynamic,
+    /// An input attachment.
+    InputAttachment,
+    /// Bytes in the set itself.
+    InlineUniformBlock,
+    /// Whatever was written last: each element has room for any kind.
+    Mutable,
+}
+
+impl DescriptorType {
+    /// The kind of the API's number.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn new(ty: vk::DescriptorType) -> Result<DescriptorType> {
+        use vk::DescriptorType as T;
+        Ok(match ty {
+            T::SAMPLER => DescriptorType::Sampler,
+            T::COMBINED_IMAGE_SAMPLER => DescriptorType::CombinedImageSampler,
+            T::SAMPLED_IMAGE => DescriptorType::SampledImage,
+            T::STORAGE_IMAGE => DescriptorType::StorageImage,
+            T::UNIFORM_TEXEL_BUFFER => DescriptorType::UniformTexelBuffer,
+            T::STORAGE_TEXEL_BUFFER => DescriptorType::StorageTexelBuffer,
+            T::UNIFORM_BUFFER => DescriptorType::UniformBuffer,
+            T::STORAGE_BUFFER => DescriptorType::StorageBuffer,
+            T::UNIFORM_BUFFER_DYNAMIC => DescriptorType::UniformBufferDynamic,
+            T::STORAGE_BUFFER_DYNAMIC => DescriptorType::StorageBufferDynamic,
+            T::INPUT_ATTACHMENT => DescriptorType::InputAttachment,
+            T::INLINE_UNIFORM_BLOCK => DescriptorType::InlineUniformBlock,
+            T::MUTABLE_EXT => DescriptorType::Mutable,
+            other => {
+                return Err(Error::unsupported(format!("descriptors of type {}", other.as_raw())));
+            }
+        })
+    }
+
+    /// Whether an offset is given when the set is bound.
+    pub fn is_dynamic(self) -> bool {
+        matches!(self, DescriptorType::UniformBufferDynamic | DescriptorType::StorageBufferDynamic)
+    }
+
+    /// Whether it is a range of memory.
+    pub fn is_buffer(self) -> bool {
+        use DescriptorType as D;
+        matches!(
+            self,
+            D::UniformBuffer
+                | D::StorageBuffer
+                | D::UniformBufferDynamic
+                | D::StorageBufferDynamic
+                | D::InlineUniformBlock
+        )
+    }
+}
+
+entry! {
+    /// `vkCreateDescriptorSetLayout`.
+    fn vkCreateDescriptorSetLayout<B: Backend>(device: vk::Device, info: *const vk::DescriptorSetLayoutCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::DescriptorSetLayout) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            *out = handle(d.allocator(callbacks).create(Arc::new(SetLayout::<B>::new(&d.physical, &*info)?))?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyDescriptorSetLayout`.
+    fn vkDestroyDescriptorSetLayout<B: Backend>(device: vk::Device, layout: vk::DescriptorSetLayout, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(layout.as_raw() as *mut Arc<SetLayout<B>>) }
+    }
+
+    /// `vkGetDescriptorSetLayoutSupport`.
+    fn vkGetDescriptorSetLayoutSupport<B: Backend>(device: vk::Device, info: *const vk::DescriptorSetLayoutCreateInfo, out: *mut vk::DescriptorSetLayoutSupport) {
+        unsafe {
+            let layout = SetLayout::<B>::new(&Device::<B>::of(device).physical, &*info);
+            (*out).supported = if layout.is_ok() { vk::TRUE } else { vk::FALSE };
+            chain::each((*out).next, |s_type, at| {
+                if s_type == vk::StructureType::DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT {
+                    let o = &mut *at.cast::<vk::DescriptorSetVariableDescriptorCountLayoutSupport>();
+                    o.max_variable_descriptor_count = layout.as_ref().map_or(0, SetLayout::max_variable_count);
+                }
+            });
+        }
+    }
+
+    /// `vkCreateDescriptorPool`.
+    fn vkCreateDescriptorPool<B: Backend>(device: vk::Device, info: *const vk::DescriptorPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::DescriptorPool) -> vk::Result {
+        unsafe {
+            let d = Device::<B>::of(device);
+            let pool = Pool::<B>::new(d, &*info)?;
+            *out = handle(d.allocator(callbacks).create(pool)?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyDescriptorPool`.
+    fn vkDestroyDescriptorPool<B: Backend>(device: vk::Device, pool: vk::DescriptorPool, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(pool.as_raw() as *mut Pool<B>) }
+    }
+
+    /// `vkResetDescriptorPool`.
+    fn vkResetDescriptorPool<B: Backend>(_device: vk::Device, pool: vk::DescriptorPool, _flags: vk::DescriptorPoolResetFlags) -> vk::Result {
+        unsafe { get_mut::<Pool<B>>(pool).clear() }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkAllocateDescriptorSets`.
+    fn vkAllocateDescriptorSets<B: Backend>(_device: vk::Device, info: *const vk::DescriptorSetAllocateInfo, out: *mut vk::DescriptorSet) -> vk::Result {
+        unsafe {
+            let info = &*info;
+            let pool: &mut Pool<B> = get_mut(info.descriptor_pool);
+            let variable: Option<&vk::DescriptorSetVariableDescriptorCountAllocateInfo> =
+                chain::find(info.next, vk::StructureType::DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO);
+            let layouts = slice(info.set_layouts, info.descriptor_set_count);
+            for (k, &l) in layouts.iter().enumerate() {
+                let layout: &Arc<SetLayout<B>> = get(l);
+                let counts = variable.map_or(&[][..], |v| slice(v.descriptor_counts, v.descriptor_set_count));
+                let count = if layout.variable { Some(counts.get(k).copied().unwrap_or(0)) } else { None };
+                match pool.allocate(layout, count) {
+                    Ok(set) => *out.add(k) = set,
+                    Err(e) => {
+                        for j in 0..k {
+                            pool.free(*out.add(j));
+                        }
+                        for j in 0..layouts.len() {
+                            *out.add(j) = vk::DescriptorSet::null();
+                        }
+                        return Err(e);
+                    }
+                }
+            }
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkFreeDescriptorSets`.
+    fn vkFreeDescriptorSets<B: Backend>(_device: vk::Device, pool: vk::DescriptorPool, count: u32, sets: *const vk::DescriptorSet) -> vk::Result {
+        unsafe {
+            let pool: &mut Pool<B> = get_mut(pool);
+            for &s in slice(sets, count) {
+                pool.free(s);
+            }
+        }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkUpdateDescriptorSets`.
+    fn vkUpdateDescriptorSets<B: Backend>(_device: vk::Device, writes: u32, write: *const vk::WriteDescriptorSet, copies: u32, copy_: *const vk::CopyDescriptorSet) {
+        unsafe {
+            for w in slice(write, writes) {
+                get_mut::<Set<B>>(w.dst_set).writer().update(w);
+            }
+            for c in slice(copy_, copies) {
+                copy::<B>(c);
+            }
+        }
+    }
+
+    /// `vkCreateDescriptorUpdateTemplate`.
+    fn vkCreateDescriptorUpdateTemplate<B: Backend>(device: vk::Device, info: *const vk::DescriptorUpdateTemplateCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::DescriptorUpdateTemplate) -> vk::Result {
+        unsafe {
+            let (d, info) = (Device::<B>::of(device), &*info);
+            let template = Template::<B> {
+                entries: slice(info.descriptor_update_entries, info.descriptor_update_entry_count).to_vec(),
+                point: info.pipeline_bind_point,
+                family: std::marker::PhantomData,
+            };
+            *out = handle(d.allocator(callbacks).create(template)?);
+            Ok(vk::Result::SUCCESS)
+        }
+    }
+
+    /// `vkDestroyDescriptorUpdateTemplate`.
+    fn vkDestroyDescriptorUpdateTemplate<B: Backend>(device: vk::Device, template: vk::DescriptorUpdateTemplate, callbacks: *const vk::AllocationCallbacks) {
+        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(template.as_raw() as *mut Template<B>) }
+    }
+
+    /// `vkUpdateDescriptorSetWithTemplate`.
+    fn vkUpdateDescriptorSetWithTemplate<B: Backend>(_device: vk::Device, set: vk::DescriptorSet, template: vk::DescriptorUpdateTemplate, data: *const std::ffi::c_void) {
+        unsafe { get_mut::<Set<B>>(set).writer().template(get(template), data.cast()) }
+    }
+}
