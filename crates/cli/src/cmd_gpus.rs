@@ -16,6 +16,7 @@ use crate::cmd_isa::print_out;
 #[command(after_help = "Columns:\n  \
     model     tepui shim, trace, replay: programs run on a virtual GPU\n  \
     compiler  tepui compile, exec, bench compile\n  \
+    driver    tepui run: Tepui's own Vulkan driver\n  \
     isa       tepui asm, disasm, isa\n  \
     layout    tepui layout, tile, detile, formats\n\n\
     Examples:\n  \
@@ -39,6 +40,7 @@ struct Row {
     cores: Option<u32>,
     model: String,
     compiler: String,
+    driver: String,
     isa: String,
     layout: String,
 }
@@ -58,6 +60,7 @@ impl From<Gpu> for Row {
             cores: gpu.cores(),
             model: support(Feature::Model),
             compiler: support(Feature::Compiler),
+            driver: support(Feature::Driver),
             isa: support(Feature::Isa),
             layout: support(Feature::Layout),
         }

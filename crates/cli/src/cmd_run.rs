@@ -47,11 +47,11 @@ pub const SHADER_INFO: &str = "shaders.jsonl";
         \x20                STATS, SHADER_INFO, COUNTS; with --gl also GPU"
 )]
 pub struct Args {
-    /// The GPU.
-    #[arg(long, value_name = "GPU", default_value = "m1",
-          value_parser = crate::gpu::with(Feature::Compiler))]
-    gpu: Gpu,
-    /// Draw OpenGL and OpenGL ES with it as well, and run OpenCL, through Mesa's zink; the GPU is a render node.
+    /// The GPU, or several with commas between, which the program sees as so many physical devices.
+    #[arg(long, value_name = "GPU", default_value = "m1", value_delimiter = ',',
+          value_parser = crate::gpu::with(Feature::Driver))]
+    gpu: Vec<Gpu>,
+    /// Draw OpenGL and OpenGL ES with it as well, and run OpenCL, through Mesa's zink; the first GPU is a render node.
     #[arg(long)]
     gl: bool,
     /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
@@ -87,7 +87,7 @@ pub struct Args {
 /// The driver's library cannot be had.
 pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
     command(&Args {
-        gpu,
+        gpu: vec![gpu],
         gl: false,
         check: true,
         capture: None,
@@ -122,9 +122,10 @@ fn command(args: &Args) -> Result<Command, String> {
         command.env("MESA_LOADER_DRIVER_OVERRIDE", "zink").env("LIBGL_KOPPER_DRI2", "1");
         command.env("RUSTICL_ENABLE", "zink");
         // EGL devices and OpenCL's devices are render nodes.
-        shim::preload(&mut command, args.gpu)?;
+        shim::preload(&mut command, args.gpu[0])?;
     }
-    command.env(vulkan::GPU_VARIABLE, args.gpu.id());
+    let gpus: Vec<_> = args.gpu.iter().map(|gpu| gpu.id()).collect();
+    command.env(vulkan::GPU_VARIABLE, gpus.join(","));
     command.env(vulkan::CHECK_VARIABLE, if args.check { "1" } else { "0" });
     command.env(vulkan::THREADS_VARIABLE, args.threads.to_string());
     command.env(vulkan::ABORT_VARIABLE, if args.abort_on_fault { "1" } else { "0" });

@@ -88,6 +88,8 @@ pub enum Feature {
     Model,
     /// Shaders to machine code: `tepui compile`, `exec`.
     Compiler,
+    /// A Vulkan driver: `tepui run`, `libvulkan_tepui.so`.
+    Driver,
     /// Assembler, disassembler and manual: `tepui asm`, `disasm`, `isa`.
     Isa,
     /// Image layouts, tiling and formats: `tepui layout`, `tile`, `detile`, `formats`.
@@ -96,8 +98,8 @@ pub enum Feature {
 
 impl Feature {
     /// All features, in the order in which tables show them.
-    pub const ALL: [Feature; 4] =
-        [Feature::Model, Feature::Compiler, Feature::Isa, Feature::Layout];
+    pub const ALL: [Feature; 5] =
+        [Feature::Model, Feature::Compiler, Feature::Driver, Feature::Isa, Feature::Layout];
 }
 
 impl fmt::Display for Feature {
@@ -105,6 +107,7 @@ impl fmt::Display for Feature {
         f.write_str(match self {
             Feature::Model => "model",
             Feature::Compiler => "compiler",
+            Feature::Driver => "driver",
             Feature::Isa => "isa",
             Feature::Layout => "layout",
         })
@@ -255,7 +258,9 @@ impl Gpu {
             (Gpu::Agx(chip), Feature::Isa) => tested_if(chip.id == "m1"),
             // G13S and G13C want instructions for coherency between clusters, and G14G has opcodes
             // of its own (source: Mesa, agx_compile.h, `needs_g13x_coherency`).
-            (Gpu::Agx(chip), Feature::Compiler) if chip.id == "m1" => Support::Tested,
+            (Gpu::Agx(chip), Feature::Compiler | Feature::Driver) if chip.id == "m1" => {
+                Support::Tested
+            }
             (Gpu::Intel(chip), Feature::Layout) if chip.id == "skl" => Support::Tested,
             (Gpu::Intel(_) | Gpu::Mali(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,

@@ -1,20 +1,20 @@
-//! Physical devices for the Vulkan driver: a virtual GPU of this process, or the render nodes of
+//! Physical devices for the Vulkan driver: virtual GPUs of this process, or the render nodes of
 //! the machine.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_agx_driver::{Agx, Physical};
 use tepui_drm::client::RenderNode;
 use tepui_drm::device::VirtualDevice;
 pub use tepui_vulkan::debug::{INFO_VARIABLE, STATS_VARIABLE};
-use tepui_vulkan::physical::{self, Family};
+use tepui_vulkan::physical::{Family, member};
 use tepui_vulkan::{Error, vk};
 
 use crate::device::{DeviceOptions, device};
 use crate::{Feature, Gpu};
 
-/// Names the virtual GPU, as `tepui gpus` does; without it, render nodes come first and the M1
+/// Names the virtual GPUs, as `tepui gpus` does, with commas between; without it, render nodes come first and the M1
 /// last.
 pub const GPU_VARIABLE: &str = "TEPUI_VULKAN_GPU";
 /// Names the virtual GPU for which a preloaded library gives the process a render node.
@@ -30,11 +30,14 @@ pub const FAIL_VARIABLE: &str = "TEPUI_FAIL_ALLOCATION";
 
 /// The major number of render nodes; the minor one is that in their names. source: Linux, admin-guide/devices.txt, "226 char"
 const DRM_MAJOR: u32 = 226;
+/// Minor numbers of render nodes. source: Linux, drivers/gpu/drm/drm_drv.c, `DRM_MINOR_RENDER`
+const FIRST_RENDER_NODE: u32 = 128;
+const LAST_RENDER_NODE: u32 = 191;
 
 /// The virtual GPU that stands in where the machine has none.
 const DEFAULT: &str = "m1";
 
-/// The physical devices of this process: the virtual GPU that [`GPU_VARIABLE`] names; without it
+/// The physical devices of this process: the virtual GPUs that [`GPU_VARIABLE`] names; without it
 /// the machine's render nodes that a family has a driver for, or the virtual M1 if there are none.
 ///
 /// If [`NODE_VARIABLE`] names the same GPU, the device is its render node, so that what else opens the node (zink as
@@ -53,68 +56,100 @@ pub fn devices() -> Vec<Arc<dyn Family>> {
             return nodes;
         }
     }
-    let name = named.as_deref().unwrap_or(DEFAULT);
-    match virtual_device(name) {
-        Ok(device) => vec![device],
-        Err(why) => {
-            eprintln!("tepui: {GPU_VARIABLE}: {why}");
-            Vec::new()
+    let devices = named_gpus(named.as_deref().unwrap_or(DEFAULT))
+        .and_then(|gpus| gpus.into_iter().map(virtual_physical).collect());
+    devices.unwrap_or_else(|why: String| {
+        eprintln!("tepui: {GPU_VARIABLE}: {why}");
+        Vec::new()
+    })
+}
+
+/// The GPUs of a list with commas between, each with a Vulkan driver.
+fn named_gpus(list: &str) -> Result<Vec<Gpu>, String> {
+    let mut gpus = Vec::new();
+    for name in list.split(',') {
+        let gpu: Gpu = name.trim().parse().map_err(|e: crate::UnknownGpu| e.to_string())?;
+        let gpu = gpu.require(Feature::Driver).map_err(|e| e.to_string())?;
+        if gpus.contains(&gpu) {
+            return Err(format!("{gpu:?} is named twice; name each GPU once"));
         }
+        gpus.push(gpu);
     }
+    Ok(gpus)
 }
 
 fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|v| v == "1")
 }
 
-fn virtual_device(name: &str) -> Result<Arc<dyn Family>, String> {
-    let gpu: Gpu = name.parse().map_err(|e: crate::UnknownGpu| e.to_string())?;
-    let gpu = gpu.require(Feature::Compiler).map_err(|e| e.to_string())?;
-    let Gpu::Agx(chip) = gpu else {
-        return Err(format!("there is no Vulkan driver for {}", gpu.id()));
-    };
-    // One device for all instances of the process, opened as often as the program asks: what is
-    // exported from one is imported by another. The environment names one GPU.
-    static DEVICE: OnceLock<Arc<dyn VirtualDevice>> = OnceLock::new();
+/// The physical device of a virtual GPU of this process.
+fn virtual_physical(gpu: Gpu) -> Result<Arc<dyn Family>, String> {
     let open = move || {
-        let failed = |why: String| Error::new(vk::Result::ERROR_INITIALIZATION_FAILED, why);
-        let made = match DEVICE.get() {
-            Some(d) => d.clone(),
-            None => {
-                let options = DeviceOptions {
-                    threads: std::env::var(THREADS_VARIABLE)
-                        .ok()
-                        .and_then(|n| n.parse().ok())
-                        .unwrap_or(0),
-                    check: is_set(CHECK_VARIABLE),
-                    counts: crate::counts::file_of_environment(),
-                    abort_on_fault: is_set(ABORT_VARIABLE),
-                    failing_allocation: std::env::var(FAIL_VARIABLE)
-                        .ok()
-                        .and_then(|n| n.parse().ok()),
-                    ..DeviceOptions::default()
-                };
-                let new = device(gpu, &options).map_err(|e| failed(e.to_string()))?;
-                DEVICE.get_or_init(|| new).clone()
-            }
-        };
-        Ok(RenderNode::of_virtual(made.open()))
+        let device = shared_device(gpu)?;
+        Ok(RenderNode::of_virtual(device.open()))
     };
-    Ok(physical::member::<Agx>(Physical::new(chip, true, Box::new(open))))
+    match gpu {
+        Gpu::Agx(chip) => Ok(member::<Agx>(Physical::new(chip, true, Box::new(open)))),
+        Gpu::Mali(_) | Gpu::Intel(_) => Err(format!("there is no Vulkan driver for {gpu:?}")),
+    }
+}
+
+/// The virtual device of a GPU: one for all instances of the process, opened as often as the program asks, so that what is
+/// exported from one is imported by another.
+fn shared_device(gpu: Gpu) -> tepui_vulkan::Result<Arc<dyn VirtualDevice>> {
+    static DEVICES: Mutex<Vec<(Gpu, Arc<dyn VirtualDevice>)>> = Mutex::new(Vec::new());
+    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, device)) = devices.iter().find(|d| d.0 == gpu) {
+        return Ok(device.clone());
+    }
+    let number = |variable| std::env::var(variable).ok().and_then(|n| n.parse().ok());
+    let options = DeviceOptions {
+        threads: number(THREADS_VARIABLE).unwrap_or(0),
+        check: is_set(CHECK_VARIABLE),
+        counts: crate::counts::file_of_environment(),
+        abort_on_fault: is_set(ABORT_VARIABLE),
+        failing_allocation: std::env::var(FAIL_VARIABLE).ok().and_then(|n| n.parse().ok()),
+        ..DeviceOptions::default()
+    };
+    let failed = |why: String| Error::new(vk::Result::ERROR_INITIALIZATION_FAILED, why);
+    let new = device(gpu, &options).map_err(|e| failed(e.to_string()))?;
+    devices.push((gpu, new.clone()));
+    Ok(new)
 }
 
 /// Render nodes of the machine whose kernel driver a family has a driver for.
 fn nodes() -> Vec<Arc<dyn Family>> {
-    let paths = (128..192).map(|n| (n, PathBuf::from(format!("/dev/dri/renderD{n}"))));
-    let mut all: Vec<Arc<dyn Family>> = Vec::new();
-    for (minor, path) in paths {
-        let Ok(node) = RenderNode::open(&path) else { continue };
-        let Ok((chip, soft_faults)) = tepui_agx_driver::chip(&node) else { continue };
-        let open = move || {
-            RenderNode::open(&path).map_err(|e| Error::kernel("opening the render node", e))
-        };
-        let physical = Physical::new(chip, soft_faults, Box::new(open)).on_node(DRM_MAJOR, minor);
-        all.push(physical::member::<Agx>(physical));
+    (FIRST_RENDER_NODE..=LAST_RENDER_NODE).filter_map(node_physical).collect()
+}
+
+/// The physical device of a render node.
+fn node_physical(minor: u32) -> Option<Arc<dyn Family>> {
+    let path = PathBuf::from(format!("/dev/dri/renderD{minor}"));
+    let node = RenderNode::open(&path).ok()?;
+    let driver = node.driver().ok()?;
+    let open =
+        move || RenderNode::open(&path).map_err(|e| Error::kernel("opening the render node", e));
+    match crate::Family::of_driver(&driver)? {
+        crate::Family::Agx => {
+            let (chip, soft_faults) = tepui_agx_driver::chip(&node).ok()?;
+            let physical = Physical::new(chip, soft_faults, Box::new(open));
+            Some(member::<Agx>(physical.on_node(DRM_MAJOR, minor)))
+        }
+        crate::Family::Mali | crate::Family::Intel => None,
     }
-    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named_gpus;
+
+    #[test]
+    fn lists_name_gpus_with_drivers_once_each() {
+        let ids = |list| named_gpus(list).map(|g| g.iter().map(|g| g.id()).collect::<Vec<_>>());
+        assert_eq!(ids("m1"), Ok(vec!["m1"]));
+        assert_eq!(ids("m1, M1"), Err("m1 is named twice; name each GPU once".to_owned()));
+        let missing = "there is no driver for skl; there is one for m1".to_owned();
+        assert_eq!(ids("m1,skl"), Err(missing));
+        assert!(ids("m1,").unwrap_err().starts_with("no GPU ''; there are m1, "));
+    }
 }

@@ -1,8 +1,8 @@
 //! `libvulkan_tepui.so`: Tepui's Vulkan driver as the loader opens it, and its manifest.
 //!
 //! The library exports the three functions of the loader's interface and nothing else; programs that
-//! open drivers without the loader find them by name as well. `TEPUI_VULKAN_GPU` names a virtual GPU, which
-//! then is in the same process; without it the driver looks for render nodes of the machine.
+//! open drivers without the loader find them by name as well. `TEPUI_VULKAN_GPU` names virtual GPUs, which
+//! then are in the same process; without it the driver looks for render nodes of the machine.
 
 use std::ffi::c_char;
 use std::path::Path;

@@ -34,9 +34,9 @@ impl Bindings {
             return Ok(false);
         }
         for (k, set) in point.sets.iter().enumerate().filter(|s| point.changed >> s.0 & 1 != 0) {
-            self.addresses[k] = match set.pushed.is_empty() {
-                true => set.address,
-                false => upload(&set.pushed)?,
+            self.addresses[k] = match set.pushed[0].is_empty() {
+                true => set.addresses[0],
+                false => upload(&set.pushed[0])?,
             };
             self.dynamic[k].clone_from(&set.dynamic);
         }
