@@ -20,6 +20,7 @@ use crate::draws::DrawMode;
 use crate::error::Result;
 use crate::executable::Executable;
 use crate::feedback::Counters;
+use crate::pipeline::STAGES;
 use crate::sparse::SparseBind;
 use crate::state::GraphicsState;
 
@@ -81,6 +82,8 @@ pub struct PhysicalInfo {
     /// Priorities that a queue may have among those of other processes, from low to high; medium, which
     /// queues have by default, is one of them.
     pub priorities: &'static [vk::QueueGlobalPriority],
+    /// Graphics stages that the hardware executes; the family expands the others.
+    pub graphics_stages: vk::ShaderStageFlags,
     /// Kinds of memory of descriptor sets, at most [`MAX_SET_MEMORY`]; the first one is memory of the device.
     pub set_memory: &'static [SetMemory],
     /// Largest size in bytes of a memory allocation.
@@ -292,6 +295,36 @@ pub struct ShaderInfo<'a, B: Backend> {
     /// For shaders whose state is not known before they are linked or drawn with, which should be fast then: the state as far as it
     /// is known. They are those of pipeline libraries, of pipelines with dynamic state that makes variants, and shader objects.
     pub partial_state: Option<&'a GraphicsState>,
+}
+
+/// Shaders of a whole graphics pipeline by stage.
+pub struct Stages<'a, B: Backend> {
+    /// Vertex shader.
+    pub vertex: Option<&'a B::Shader>,
+    /// Tessellation control shader.
+    pub control: Option<&'a B::Shader>,
+    /// Tessellation evaluation shader.
+    pub evaluation: Option<&'a B::Shader>,
+    /// Geometry shader.
+    pub geometry: Option<&'a B::Shader>,
+    /// Fragment shader.
+    pub fragment: Option<&'a B::Shader>,
+    /// Stages that there are shaders of and that the hardware does not have: they are expanded.
+    pub expanded: vk::ShaderStageFlags,
+}
+
+impl<'a, B: Backend> Stages<'a, B> {
+    /// Shaders in the order of the pipeline, for hardware with these stages.
+    pub(crate) fn new(
+        all: [Option<&'a B::Shader>; STAGES.len()],
+        hardware: vk::ShaderStageFlags,
+    ) -> Stages<'a, B> {
+        let there = STAGES.iter().zip(&all).filter(|(_, shader)| shader.is_some());
+        let there = there.fold(vk::ShaderStageFlags::empty(), |all, (&stage, _)| all | stage);
+        let [vertex, control, evaluation, geometry, fragment] = all;
+        let expanded = there.difference(hardware);
+        Stages { vertex, control, evaluation, geometry, fragment, expanded }
+    }
 }
 
 /// The counts of a draw.
@@ -751,8 +784,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// make them; without it, shaders of libraries are linked as fast as may be.
     fn link(
         device: &Self::Device,
-        vertex: &Self::Shader,
-        fragment: Option<&Self::Shader>,
+        stages: &Stages<'_, Self>,
         state: &GraphicsState,
         optimise: bool,
     ) -> Result<()>;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tepui_passes::lower_dispatch_base;
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Backend, ShaderInfo};
+use crate::backend::Backend;
 use crate::cache::{Header, Programs};
 use crate::command::{CommandBuffer, of};
 use crate::descriptor::SetLayout;
@@ -17,7 +17,7 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{handle, maybe, slice};
-use crate::pipeline::{Source, constants, hash_of};
+use crate::pipeline::{STAGES, Source, Translated, constants, hash_of, link, shader_of};
 use crate::state::{GraphicsState, Groups};
 
 /// A shader object.
@@ -86,8 +86,18 @@ fn incompatible() -> Error {
     Error::new(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT, "a shader binary of another driver")
 }
 
-impl<B: Backend> ShaderObject<B> {
-    unsafe fn new(d: &Device<B>, info: &vk::ShaderCreateInfoEXT) -> Result<ShaderObject<B>> {
+/// A shader object on its way: its translated stage, and what it is created from.
+struct Front<B: Backend> {
+    translated: Translated,
+    sets: Vec<Option<Arc<SetLayout<B>>>>,
+    binary: Vec<u8>,
+    stage: vk::ShaderStageFlags,
+    /// It is linked with the others of the call that are.
+    is_linked: bool,
+}
+
+impl<B: Backend> Front<B> {
+    unsafe fn new(d: &Device<B>, info: &vk::ShaderCreateInfoEXT) -> Result<Front<B>> {
         // SAFETY: the structure is the application's and valid.
         unsafe {
             let sets: Vec<_> = slice(info.set_layouts, info.set_layout_count)
@@ -104,7 +114,7 @@ impl<B: Backend> ShaderObject<B> {
                     stage: info.stage,
                     spec: constants(info.specialization_info),
                 };
-                return Self::compile(d, &source, info.flags, &sets);
+                return Self::of(d, &source, info.flags, sets);
             }
             let own = binary_of(&d.cache_header, code).and_then(Binary::read);
             let own = own.ok_or_else(incompatible)?;
@@ -119,16 +129,16 @@ impl<B: Backend> ShaderObject<B> {
                 return Err(incompatible());
             }
             let flags = vk::ShaderCreateFlagsEXT::from_bits_truncate(own.flags);
-            Self::compile(d, &source, flags, &sets)
+            Self::of(d, &source, flags, sets)
         }
     }
 
-    fn compile(
+    fn of(
         d: &Device<B>,
         source: &Source<'_>,
         flags: vk::ShaderCreateFlagsEXT,
-        sets: &[Option<Arc<SetLayout<B>>>],
-    ) -> Result<ShaderObject<B>> {
+        sets: Vec<Option<Arc<SetLayout<B>>>>,
+    ) -> Result<Front<B>> {
         let own = Binary {
             stage: source.stage.bits(),
             flags: flags.bits(),
@@ -136,28 +146,49 @@ impl<B: Backend> ShaderObject<B> {
             words: source.words.to_vec(),
             entry: source.entry.clone().into_owned(),
         };
-        let (mut ir, mut key) = source.translate(sets)?;
+        let (mut ir, mut key) = source.translate(&sets)?;
         if flags.contains(vk::ShaderCreateFlagsEXT::DISPATCH_BASE) {
             lower_dispatch_base::run(&mut ir);
             key = key.wrapping_add(1);
         }
-        let programs = Arc::new(Programs::new(None, false));
-        let info = ShaderInfo {
-            ir,
-            key,
-            programs,
-            captures: false,
-            custom_borders: d.custom_borders,
-            reductions: d.reductions,
-            null_images: d.null_images,
-            sets,
-            robust: d.robust,
-            // Draws link what their state asks for.
-            partial_state: Some(&GraphicsState::default()),
-        };
-        let shader = Arc::new(B::shader(&d.inner, info)?);
         let mut binary = d.cache_header.to_vec();
         binary.extend(own.write());
+        Ok(Front {
+            translated: Translated { ir, key, robust: d.robust },
+            sets,
+            binary,
+            stage: source.stage,
+            is_linked: flags.contains(vk::ShaderCreateFlagsEXT::LINK_STAGE),
+        })
+    }
+}
+
+/// Links those stages of a call that are created to be linked, as those of a pipeline.
+fn link_fronts<B: Backend>(fronts: &mut [Result<Front<B>>]) {
+    let linked =
+        |f: &Result<Front<B>>, stage| f.as_ref().is_ok_and(|f| f.is_linked && f.stage == stage);
+    let places = STAGES.map(|stage| fronts.iter().position(|f| linked(f, stage)));
+    let mut stages = places.map(|k| {
+        let front = fronts[k?].as_ref().ok()?;
+        Some(front.translated.clone())
+    });
+    link(&mut stages);
+    for (place, stage) in places.into_iter().zip(stages) {
+        if let (Some(k), Some(stage)) = (place, stage)
+            && let Ok(front) = &mut fronts[k]
+        {
+            front.translated = stage;
+        }
+    }
+}
+
+impl<B: Backend> ShaderObject<B> {
+    fn compile(d: &Device<B>, front: Front<B>) -> Result<ShaderObject<B>> {
+        let Front { translated, sets, binary, .. } = front;
+        let programs = Arc::new(Programs::new(None, false));
+        // Draws link what their state asks for.
+        let state = GraphicsState::default();
+        let shader = shader_of(d, translated, &sets, &programs, false, Some(&state))?;
         Ok(ShaderObject { shader, binary })
     }
 }
@@ -205,8 +236,10 @@ entry! {
             for k in 0..count as usize {
                 *out.add(k) = vk::ShaderEXT::null();
             }
-            for (k, info) in slice(infos, count).iter().enumerate() {
-                match ShaderObject::<B>::new(d, info).and_then(|s| allocator.create(s)) {
+            let mut fronts: Vec<_> = slice(infos, count).iter().map(|i| Front::<B>::new(d, i)).collect();
+            link_fronts(&mut fronts);
+            for (k, front) in fronts.into_iter().enumerate() {
+                match front.and_then(|f| ShaderObject::compile(d, f)).and_then(|s| allocator.create(s)) {
                     Ok(shader) => *out.add(k) = handle(shader),
                     Err(e) if e.code == vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT => return Ok(e.code),
                     Err(e) => return Err(e),

@@ -44,7 +44,7 @@ use tepui_format::Format;
 use tepui_vulkan::backend::{
     Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
     PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo,
-    ShaderInfo, SparseLayout, Subresource, SyncPoint, ViewInfo,
+    ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
@@ -318,11 +318,15 @@ impl Backend for Agx {
 
     fn link(
         device: &Arc<Device>,
-        vertex: &Shader,
-        fragment: Option<&Shader>,
+        stages: &Stages<'_, Agx>,
         state: &GraphicsState,
         optimise: bool,
     ) -> Result<()> {
+        let (Some(vertex), fragment) = (stages.vertex, stages.fragment) else { return Ok(()) };
+        // Expanded stages are linked by the first draw, which knows the kind of primitives.
+        if !stages.expanded.is_empty() {
+            return Ok(());
+        }
         // Parts are put together by the first draw: its state may be known only then, and most pipelines of applications that
         // link many are never drawn with.
         let parts = vertex.is_prepared() && fragment.is_none_or(Shader::is_prepared);

@@ -839,6 +839,7 @@ pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
         memory,
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
+        graphics_stages: vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT,
         set_memory: &[SetMemory::Device { memory_type: 0 }],
         max_memory_bytes: MAX_MEMORY,
     }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tepui_ir::Stage;
-use tepui_passes::link_stages;
 use vulkanalia_sys::{self as vk};
 use xxhash_rust::xxh3;
 
@@ -13,8 +11,9 @@ use super::fixed::{
 use super::source::{
     Robustness, Source, captures, flags_of, made_from, objects, robust, sets_of, source_of,
 };
+use super::stages::{STAGES, Translated, link, shader_of};
 use super::{GraphicsPipeline, Kind, Making, Pipeline, PipelineLayout, capture, next_id};
-use crate::backend::{Backend, ShaderInfo};
+use crate::backend::Backend;
 use crate::binary::Captured;
 use crate::cache::{self, Made, Programs};
 use crate::chain;
@@ -25,23 +24,6 @@ use crate::error::{Error, Result};
 use crate::object::{get, maybe, slice};
 use crate::render_pass::RenderPass;
 use crate::state::Groups;
-
-/// The stages of graphics pipelines, in their order.
-const STAGES: [vk::ShaderStageFlags; 5] = [
-    vk::ShaderStageFlags::VERTEX,
-    vk::ShaderStageFlags::TESSELLATION_CONTROL,
-    vk::ShaderStageFlags::TESSELLATION_EVALUATION,
-    vk::ShaderStageFlags::GEOMETRY,
-    vk::ShaderStageFlags::FRAGMENT,
-];
-
-/// A stage on its way to a shader.
-struct Translated {
-    ir: tepui_ir::Shader,
-    /// Hash of everything that the shader follows from.
-    key: u128,
-    robust: bool,
-}
 
 pub(super) unsafe fn graphics<B: Backend>(
     d: &Device<B>,
@@ -74,17 +56,13 @@ pub(super) unsafe fn graphics<B: Backend>(
         }
         p.fixed -= p.dynamic;
         p.state = d.shared_state(p.state);
-        if is_whole
-            && !is_library
-            && !makes_variants
-            && p.between.is_empty()
-            && let Some(v) = &p.vertex
-        {
+        if is_whole && !is_library && !makes_variants && p.vertex.is_some() {
             let optimise = !has_libraries
                 || flags.contains(vk::PipelineCreateFlags2::LINK_TIME_OPTIMIZATION_EXT);
             // Shaders that were linked for this state have what it asks for.
             if made.as_ref().is_none_or(|m| !m.is_linked(&p.state)) {
-                B::link(&d.inner, v, p.fragment.as_deref(), &p.state, optimise)?;
+                let stages = p.stages(B::info(&d.physical).graphics_stages);
+                B::link(&d.inner, &stages, &p.state, optimise)?;
                 if let Some(m) = made {
                     m.keep_linked(&p.state);
                 }
@@ -318,23 +296,9 @@ fn shaders_of<B: Backend>(
     link(&mut stages);
     let mut shaders = Vec::with_capacity(STAGES.len());
     for translated in stages {
-        let Some(Translated { ir, key, robust }) = translated else {
-            shaders.push(None);
-            continue;
-        };
-        let info = ShaderInfo {
-            ir,
-            key,
-            programs: programs.clone(),
-            captures: captures(flags),
-            custom_borders: d.custom_borders,
-            reductions: d.reductions,
-            null_images: d.null_images,
-            sets,
-            robust,
-            partial_state: partial.then_some(&p.state),
-        };
-        shaders.push(Some(Arc::new(B::shader(&d.inner, info)?)));
+        let partial_state = partial.then_some(&*p.state);
+        let shader = |t| shader_of(d, t, sets, programs, captures(flags), partial_state);
+        shaders.push(translated.map(shader).transpose()?);
     }
     let made = cache.map(|(cache, from)| {
         let made = Arc::new(Made::new(objects(sets), objects(&shaders)));
@@ -342,33 +306,6 @@ fn shaders_of<B: Backend>(
         made
     });
     Ok((shaders, made))
-}
-
-/// Links the stages that there are, from the last to the first, since a stage may not read what it need not write.
-fn link(stages: &mut [Option<Translated>; 5]) {
-    let [before @ .., fragment] = stages;
-    let mut before: Vec<&mut Translated> = before.iter_mut().flatten().collect();
-    if before.is_empty() || before.len() == 1 && fragment.is_none() {
-        return;
-    }
-    if let (Some(last), Some(fragment)) = (before.last_mut(), fragment.as_mut())
-        && last.ir.captures.is_empty()
-    {
-        link_stages::run(&mut last.ir, &mut fragment.ir);
-    }
-    for k in (1..before.len()).rev() {
-        let [stage, next] = &mut before[k - 1..=k] else { continue };
-        if stage.ir.info.stage != Stage::TessControl {
-            link_stages::remove_unread(&mut stage.ir, &mut next.ir);
-        }
-    }
-    // The result of linking each depends on the others.
-    let mut all = before;
-    all.extend(fragment);
-    let keys: Vec<u8> = all.iter().flat_map(|t| t.key.to_le_bytes()).collect();
-    for (seed, t) in all.into_iter().enumerate() {
-        t.key = xxh3::xxh3_128_with_seed(&keys, seed as u64);
-    }
 }
 
 impl Groups {

@@ -3,6 +3,7 @@
 mod fixed;
 mod graphics;
 mod source;
+mod stages;
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,8 @@ pub(crate) use self::graphics::{key_of_compute, key_of_graphics};
 pub use self::source::Module;
 pub(crate) use self::source::{Source, constants, hash_of};
 use self::source::{captures, flags_of, made_from, objects, robust, sets_of, source_of};
-use crate::backend::{Backend, ShaderInfo};
+pub(crate) use self::stages::{STAGES, Translated, link, shader_of};
+use crate::backend::{Backend, Stages};
 use crate::binary::{self, Captured};
 use crate::cache::{Cache, Made, Programs};
 use crate::chain;
@@ -85,6 +87,15 @@ pub struct GraphicsPipeline<B: Backend> {
     sources: u128,
 }
 
+impl<B: Backend> GraphicsPipeline<B> {
+    /// Its shaders by stage. The family expands stages that are not among those of the hardware.
+    fn stages(&self, hardware: vk::ShaderStageFlags) -> Stages<'_, B> {
+        let Between { control, evaluation, geometry } = &self.between;
+        let all = [&self.vertex, control, evaluation, geometry, &self.fragment];
+        Stages::new(all.map(|s| s.as_deref()), hardware)
+    }
+}
+
 fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -117,22 +128,8 @@ unsafe fn compute<B: Backend>(
             lower_dispatch_base::run(&mut ir);
             key = key.wrapping_add(1);
         }
-        let shader = B::shader(
-            &d.inner,
-            ShaderInfo {
-                ir,
-                key,
-                programs: programs.clone(),
-                captures: captures(flags),
-                custom_borders: d.custom_borders,
-                reductions: d.reductions,
-                null_images: d.null_images,
-                sets: sets_of(layout),
-                robust,
-                partial_state: None,
-            },
-        )?;
-        let shader = Arc::new(shader);
+        let translated = Translated { ir, key, robust };
+        let shader = shader_of(d, translated, sets_of(layout), programs, captures(flags), None)?;
         if let Some(cache) = programs.cache() {
             let shaders = objects(&[Some(shader.clone())]);
             cache.keep_made(from, Arc::new(Made::new(objects(sets_of(layout)), shaders)));

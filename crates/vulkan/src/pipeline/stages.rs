@@ -1,0 +1,88 @@
+//! Stages of pipelines and of shader objects on their way to a family's shaders: translated, linked if they are created together,
+//! compiled.
+
+use std::sync::Arc;
+
+use tepui_ir::Stage;
+use tepui_passes::link_stages;
+use vulkanalia_sys as vk;
+use xxhash_rust::xxh3;
+
+use crate::backend::{Backend, ShaderInfo};
+use crate::cache::Programs;
+use crate::descriptor::SetLayout;
+use crate::device::Device;
+use crate::error::Result;
+use crate::state::GraphicsState;
+
+/// The stages of graphics pipelines, in their order.
+pub(crate) const STAGES: [vk::ShaderStageFlags; 5] = [
+    vk::ShaderStageFlags::VERTEX,
+    vk::ShaderStageFlags::TESSELLATION_CONTROL,
+    vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+    vk::ShaderStageFlags::GEOMETRY,
+    vk::ShaderStageFlags::FRAGMENT,
+];
+
+/// A stage on its way to a shader.
+#[derive(Clone)]
+pub(crate) struct Translated {
+    /// The shader, specialised.
+    pub ir: tepui_ir::Shader,
+    /// Hash of everything that the shader follows from.
+    pub key: u128,
+    /// Out-of-bounds accesses of buffers are defined.
+    pub robust: bool,
+}
+
+/// Links the stages that there are, from the last to the first, since a stage may not read what it need not write.
+pub(crate) fn link(stages: &mut [Option<Translated>; STAGES.len()]) {
+    let [before @ .., fragment] = stages;
+    let mut before: Vec<&mut Translated> = before.iter_mut().flatten().collect();
+    if before.is_empty() || before.len() == 1 && fragment.is_none() {
+        return;
+    }
+    if let (Some(last), Some(fragment)) = (before.last_mut(), fragment.as_mut())
+        && last.ir.captures.is_empty()
+    {
+        link_stages::run(&mut last.ir, &mut fragment.ir);
+    }
+    for k in (1..before.len()).rev() {
+        let [stage, next] = &mut before[k - 1..=k] else { continue };
+        if stage.ir.info.stage != Stage::TessControl {
+            link_stages::remove_unread(&mut stage.ir, &mut next.ir);
+        }
+    }
+    // The result of linking each depends on the others.
+    let mut all = before;
+    all.extend(fragment);
+    let keys: Vec<u8> = all.iter().flat_map(|t| t.key.to_le_bytes()).collect();
+    for (seed, t) in all.into_iter().enumerate() {
+        t.key = xxh3::xxh3_128_with_seed(&keys, seed as u64);
+    }
+}
+
+/// Compiles a stage. `partial_state` is the state as far as it is known, for shaders whose state is not known before they are linked
+/// or drawn with.
+pub(crate) fn shader_of<B: Backend>(
+    d: &Device<B>,
+    Translated { ir, key, robust }: Translated,
+    sets: &[Option<Arc<SetLayout<B>>>],
+    programs: &Arc<Programs>,
+    captures: bool,
+    partial_state: Option<&GraphicsState>,
+) -> Result<Arc<B::Shader>> {
+    let info = ShaderInfo {
+        ir,
+        key,
+        programs: programs.clone(),
+        captures,
+        custom_borders: d.custom_borders,
+        reductions: d.reductions,
+        null_images: d.null_images,
+        sets,
+        robust,
+        partial_state,
+    };
+    Ok(Arc::new(B::shader(&d.inner, info)?))
+}
