@@ -56,14 +56,10 @@ pub fn info() -> PhysicalInfo {
     };
     let features = Features {
         v12: vk::PhysicalDeviceVulkan12Features {
-            timeline_semaphore: TRUE,
-            host_query_reset: TRUE,
             descriptor_binding_variable_descriptor_count: TRUE,
             ..Default::default()
         },
         v13: vk::PhysicalDeviceVulkan13Features {
-            dynamic_rendering: TRUE,
-            synchronization2: TRUE,
             inline_uniform_block: TRUE,
             ..Default::default()
         },
@@ -91,7 +87,7 @@ pub fn info() -> PhysicalInfo {
         },
         property_chain: Properties::default().answers(),
         feature_chain,
-        extensions: vec![("VK_EXT_shader_object", 1), ("VK_EXT_memory_budget", 1)],
+        extensions: vec![("VK_EXT_shader_object", 1)],
         memory: memory(),
         queues: vec![
             queue(Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER, 1),

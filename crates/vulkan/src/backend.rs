@@ -63,7 +63,9 @@ pub enum MemoryUser<'a> {
 /// GPU addresses of an image's planes; they differ from a common base only when planes are bound one by one.
 pub type Addresses = [u64; MAX_PLANES];
 
-/// Description of a physical device.
+/// Description of a physical device. A family gives what its hardware and its compiler do; the runtime adds what it does itself
+/// ([`crate::offer`]).
+#[derive(Clone)]
 pub struct PhysicalInfo {
     /// Properties of Vulkan 1.0.
     pub properties: vk::PhysicalDeviceProperties,

@@ -82,6 +82,20 @@ impl Answers {
         self.0.insert(s_type, Answer { bytes: bytes[HEAD..].to_vec(), members });
     }
 
+    /// Adds the structures of others; of those that both have, values are on that are on in one. They have truth values only.
+    pub fn join(&mut self, others: &Answers) {
+        for (s_type, other) in &others.0 {
+            let Some(own) = self.0.get_mut(s_type) else {
+                self.0.insert(*s_type, other.clone());
+                continue;
+            };
+            let members = own.members;
+            for (to, from) in own.bytes[..members].iter_mut().zip(&other.bytes[..members]) {
+                *to |= from;
+            }
+        }
+    }
+
     /// Fills in every structure of a chain that there is an answer for.
     ///
     /// # Safety

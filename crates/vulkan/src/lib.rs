@@ -43,6 +43,7 @@ pub mod image;
 pub mod instance;
 pub mod memory;
 pub mod object;
+pub mod offer;
 pub mod pages;
 pub mod physical;
 pub mod pipeline;

@@ -13,6 +13,7 @@ use crate::entry;
 use crate::error::{Error, Result};
 use crate::memory::HeapUsage;
 use crate::object::{Allocator, dispatch, enumerate};
+use crate::offer;
 use crate::registry::Enabled;
 use crate::sparse;
 use crate::table::{self, Table};
@@ -49,17 +50,20 @@ pub trait Family: Send + Sync {
 /// A physical device of the family `B`, and what all of its devices share.
 struct Member<B: Backend> {
     physical: Arc<B::Physical>,
+    /// What it offers.
+    info: PhysicalInfo,
     heap_usage: Arc<HeapUsage>,
 }
 
 /// A family's physical device as instances take it.
 pub fn member<B: Backend>(physical: B::Physical) -> Arc<dyn Family> {
-    Arc::new(Member::<B> { physical: Arc::new(physical), heap_usage: Arc::default() })
+    let info = offer::join(B::info(&physical));
+    Arc::new(Member::<B> { physical: Arc::new(physical), info, heap_usage: Arc::default() })
 }
 
 impl<B: Backend> Family for Member<B> {
     fn info(&self) -> &PhysicalInfo {
-        B::info(&self.physical)
+        &self.info
     }
 
     fn format_features(&self, format: Format) -> FormatFeatures {

@@ -78,9 +78,7 @@ impl Physical {
     /// A chip whose render node `open` opens, once for each device that is created. `soft_faults` says that the GPU reads zeros
     /// where there is no memory.
     pub fn new(chip: &'static Chip, soft_faults: bool, open: Open) -> Physical {
-        let mut info = limits::info(chip, soft_faults);
-        tepui_vulkan::wsi::offer(&mut info);
-        Physical { info, open }
+        Physical { info: limits::info(chip, soft_faults), open }
     }
 
     /// The device is that of a render node of the machine, with these device numbers.

@@ -35,34 +35,17 @@ const MAX_MEMORY: u64 = 1 << 37;
 /// The only memory type, as a bit.
 pub const MEMORY_TYPES: u32 = 1;
 
-/// Device extensions and their versions.
-pub const EXTENSIONS: &[(&str, u32)] = &[
+/// Device extensions of the hardware and the compiler, and their versions. [`tepui_vulkan::offer`] has those of the runtime.
+const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
-    ("VK_KHR_bind_memory2", 1),
     ("VK_KHR_buffer_device_address", 1),
-    ("VK_KHR_calibrated_timestamps", 1),
-    ("VK_KHR_copy_commands2", 1),
-    ("VK_KHR_create_renderpass2", 1),
-    ("VK_KHR_dedicated_allocation", 3),
     ("VK_KHR_depth_stencil_resolve", 1),
-    ("VK_KHR_descriptor_update_template", 1),
-    ("VK_KHR_device_group", 4),
     ("VK_KHR_draw_indirect_count", 1),
-    ("VK_KHR_driver_properties", 1),
-    ("VK_KHR_dynamic_rendering", 1),
     ("VK_KHR_dynamic_rendering_local_read", 1),
-    ("VK_KHR_external_fence", 1),
-    ("VK_KHR_external_fence_fd", 1),
     ("VK_KHR_external_memory", 1),
     ("VK_KHR_external_memory_fd", 1),
-    ("VK_KHR_external_semaphore", 1),
-    ("VK_KHR_external_semaphore_fd", 1),
-    ("VK_KHR_format_feature_flags2", 2),
-    ("VK_KHR_get_memory_requirements2", 1),
     ("VK_KHR_global_priority", 1),
-    ("VK_KHR_image_format_list", 1),
-    ("VK_KHR_imageless_framebuffer", 1),
     ("VK_KHR_index_type_uint8", 1),
     ("VK_KHR_line_rasterization", 1),
     ("VK_KHR_load_store_op_none", 1),
@@ -75,35 +58,22 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance7", 1),
     ("VK_KHR_maintenance8", 1),
     ("VK_KHR_maintenance9", 1),
-    ("VK_KHR_map_memory2", 1),
     ("VK_KHR_multiview", 1),
-    ("VK_KHR_pipeline_binary", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
-    ("VK_KHR_pipeline_library", 1),
-    ("VK_KHR_push_descriptor", 2),
-    ("VK_KHR_relaxed_block_layout", 1),
     ("VK_KHR_robustness2", 1),
     ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
     ("VK_KHR_sampler_ycbcr_conversion", 14),
-    ("VK_KHR_separate_depth_stencil_layouts", 1),
     ("VK_KHR_shader_draw_parameters", 1),
-    ("VK_KHR_shader_expect_assume", 1),
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
     ("VK_KHR_shader_float_controls2", 1),
     ("VK_KHR_shader_integer_dot_product", 1),
     ("VK_KHR_shader_maximal_reconvergence", 1),
-    ("VK_KHR_shader_non_semantic_info", 1),
     ("VK_KHR_shader_quad_control", 1),
-    ("VK_KHR_shader_relaxed_extended_instruction", 1),
     ("VK_KHR_shader_subgroup_extended_types", 1),
     ("VK_KHR_shader_subgroup_rotate", 2),
     ("VK_KHR_shader_subgroup_uniform_control_flow", 1),
     ("VK_KHR_shader_terminate_invocation", 1),
-    ("VK_KHR_spirv_1_4", 1),
-    ("VK_KHR_storage_buffer_storage_class", 1),
-    ("VK_KHR_synchronization2", 1),
-    ("VK_KHR_timeline_semaphore", 2),
     ("VK_KHR_uniform_buffer_standard_layout", 1),
     ("VK_KHR_variable_pointers", 1),
     ("VK_KHR_vertex_attribute_divisor", 1),
@@ -115,7 +85,6 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_blend_operation_advanced", 2),
     ("VK_EXT_border_color_swizzle", 1),
     ("VK_EXT_buffer_device_address", 2),
-    ("VK_EXT_calibrated_timestamps", 2),
     ("VK_EXT_color_write_enable", 1),
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
@@ -132,7 +101,6 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
-    ("VK_EXT_host_query_reset", 1),
     ("VK_EXT_image_2d_view_of_3d", 1),
     ("VK_EXT_image_drm_format_modifier", 2),
     ("VK_EXT_image_robustness", 1),
@@ -141,28 +109,20 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_line_rasterization", 1),
     ("VK_EXT_load_store_op_none", 1),
     ("VK_EXT_map_memory_placed", 1),
-    ("VK_EXT_memory_budget", 1),
     ("VK_EXT_multi_draw", 1),
     ("VK_EXT_mutable_descriptor_type", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
-    ("VK_EXT_pipeline_creation_cache_control", 3),
-    ("VK_EXT_pipeline_creation_feedback", 1),
     ("VK_EXT_pipeline_protected_access", 1),
     ("VK_EXT_pipeline_robustness", 1),
     ("VK_EXT_primitive_topology_list_restart", 1),
     ("VK_EXT_primitives_generated_query", 1),
-    ("VK_EXT_private_data", 1),
     ("VK_EXT_provoking_vertex", 1),
-    ("VK_EXT_queue_family_foreign", 1),
     ("VK_EXT_robustness2", 1),
     ("VK_EXT_sample_locations", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
-    ("VK_EXT_separate_stencil_usage", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
-    ("VK_EXT_shader_module_identifier", 1),
     ("VK_EXT_shader_object", 1),
-    ("VK_EXT_shader_replicated_composites", 1),
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
@@ -170,15 +130,11 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_shader_viewport_index_layer", 1),
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_texel_buffer_alignment", 1),
-    ("VK_EXT_tooling_info", 1),
     ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
     ("VK_EXT_ycbcr_2plane_444_formats", 1),
     ("VK_EXT_ycbcr_image_arrays", 1),
-    ("VK_GOOGLE_decorate_string", 1),
-    ("VK_GOOGLE_hlsl_functionality1", 1),
-    ("VK_GOOGLE_user_type", 1),
     ("VK_VALVE_mutable_descriptor_type", 1),
 ];
 
@@ -301,8 +257,7 @@ fn tepui_agx_timestamp_hz() -> f32 {
 }
 
 /// Features of Vulkan 1.0.
-#[must_use]
-pub fn features() -> vk::PhysicalDeviceFeatures {
+fn features() -> vk::PhysicalDeviceFeatures {
     vk::PhysicalDeviceFeatures {
         robust_buffer_access: TRUE,
         full_draw_index_uint32: TRUE,
@@ -367,8 +322,7 @@ macro_rules! answer {
 }
 
 /// Features of the core versions after 1.0.
-#[must_use]
-pub fn core_features() -> Features {
+fn core_features() -> Features {
     Features {
         v11: on!(PhysicalDeviceVulkan11Features {
             storage_buffer_16bit_access,
@@ -413,12 +367,8 @@ pub fn core_features() -> Features {
             descriptor_binding_variable_descriptor_count,
             runtime_descriptor_array,
             scalar_block_layout,
-            imageless_framebuffer,
             uniform_buffer_standard_layout,
             shader_subgroup_extended_types,
-            separate_depth_stencil_layouts,
-            host_query_reset,
-            timeline_semaphore,
             buffer_device_address,
             buffer_device_address_capture_replay,
             vulkan_memory_model,
@@ -431,16 +381,12 @@ pub fn core_features() -> Features {
             robust_image_access,
             inline_uniform_block,
             descriptor_binding_inline_uniform_block_update_after_bind,
-            pipeline_creation_cache_control,
-            private_data,
             shader_demote_to_helper_invocation,
             shader_terminate_invocation,
             subgroup_size_control,
             compute_full_subgroups,
-            synchronization2,
             texture_compression_astc_hdr,
             shader_zero_initialize_workgroup_memory,
-            dynamic_rendering,
             shader_integer_dot_product,
             maintenance4,
         }),
@@ -449,7 +395,6 @@ pub fn core_features() -> Features {
             shader_subgroup_rotate,
             shader_subgroup_rotate_clustered,
             shader_float_controls2,
-            shader_expect_assume,
             bresenham_lines,
             vertex_attribute_instance_rate_divisor,
             vertex_attribute_instance_rate_zero_divisor,
@@ -460,7 +405,6 @@ pub fn core_features() -> Features {
             pipeline_protected_access,
             pipeline_robustness,
             host_image_copy,
-            push_descriptor,
         }),
     }
 }
@@ -509,7 +453,6 @@ fn feature_chain() -> Answers {
         PhysicalDeviceBufferDeviceAddressFeaturesEXT { buffer_device_address, buffer_device_address_capture_replay }
         PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
         PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
-        PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
         PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR { shader_subgroup_uniform_control_flow }
         PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
             workgroup_memory_explicit_layout, workgroup_memory_explicit_layout_scalar_block_layout,
@@ -526,13 +469,10 @@ fn feature_chain() -> Answers {
         PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT { dynamic_rendering_unused_attachments }
         PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
         PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
-        PhysicalDeviceShaderModuleIdentifierFeaturesEXT { shader_module_identifier }
         PhysicalDeviceMapMemoryPlacedFeaturesEXT { memory_map_placed, memory_unmap_reserve }
-        PhysicalDevicePipelineBinaryFeaturesKHR { pipeline_binaries }
         PhysicalDeviceShaderObjectFeaturesEXT { shader_object }
         PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
         PhysicalDeviceShaderUniformBufferUnsizedArrayFeaturesEXT { shader_uniform_buffer_unsized_array }
-        PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
         PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
         PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
     }
@@ -681,8 +621,6 @@ fn property_chain(chip: &Chip) -> Answers {
             graphics_pipeline_library_independent_interpolation_decoration: TRUE,
             ..Default::default()
         });
-        // All binaries are the application's, and as they are.
-        a.add(vk::PhysicalDevicePipelineBinaryPropertiesKHR::default());
         a.add(vk::PhysicalDeviceShaderModuleIdentifierPropertiesEXT {
             shader_module_identifier_algorithm_uuid: uuid,
             ..Default::default()

@@ -3,9 +3,10 @@
 use std::fmt::{Debug, Write};
 use std::path::Path;
 
-use tepui_agx_driver::{format, limits};
+use tepui_agx_driver::{Agx, Physical, format};
 use tepui_format::Format;
-use tepui_vulkan::vk::{FormatFeatureFlags2 as F, SampleCountFlags};
+use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F, SampleCountFlags};
+use tepui_vulkan::{Error, physical, wsi};
 
 /// The page before its lists.
 fn head(extensions: usize, formats: usize) -> String {
@@ -16,7 +17,7 @@ Vulkan 1.4, {extensions} device extensions, {formats} formats. Sparse resources 
 the lists have them as off. [honeykrisp.md](honeykrisp.md) has each difference from Honeykrisp with its reason, [vulkan.md](vulkan.md#what-is-missing) what is missing.
 
 `BLESS=1 cargo test --release -p tepui-agx-driver --test features` writes this page from the driver's tables
-(`crates/agx/driver/src/limits.rs`, `format.rs`).
+(`crates/agx/driver/src/limits.rs`, `format.rs`) and the runtime's (`crates/vulkan/src/offer.rs`).
 "
     )
 }
@@ -93,17 +94,36 @@ fn formats(out: &mut String) -> usize {
 #[test]
 fn the_page_is_what_the_driver_offers() {
     let mut page = String::from("\n## Features\n");
-    let core = limits::core_features();
-    features(&mut page, "1.0", &limits::features());
-    features(&mut page, "1.1", &core.v11);
-    features(&mut page, "1.2", &core.v12);
-    features(&mut page, "1.3", &core.v13);
-    features(&mut page, "1.4", &core.v14);
-    let list: Vec<_> =
-        limits::EXTENSIONS.iter().map(|(name, version)| format!("`{name}` {version}")).collect();
+    let chip = tepui_agx_chips::chip("m1").unwrap();
+    let open = || Err(Error::unsupported("devices of this test"));
+    let physical = physical::member::<Agx>(Physical::new(chip, false, Box::new(open)));
+    let info = physical.info();
+    let mut v11 = vk::PhysicalDeviceVulkan11Features::default();
+    let mut v12 = vk::PhysicalDeviceVulkan12Features::default();
+    let mut v13 = vk::PhysicalDeviceVulkan13Features::default();
+    let mut v14 = vk::PhysicalDeviceVulkan14Features::default();
+    let all: [*mut std::ffi::c_void; 4] = [
+        (&raw mut v11).cast(),
+        (&raw mut v12).cast(),
+        (&raw mut v13).cast(),
+        (&raw mut v14).cast(),
+    ];
+    // SAFETY: chains of one structure.
+    all.into_iter().for_each(|chain| unsafe { info.feature_chain.answer(chain) });
+    features(&mut page, "1.0", &info.features);
+    features(&mut page, "1.1", &v11);
+    features(&mut page, "1.2", &v12);
+    features(&mut page, "1.3", &v13);
+    features(&mut page, "1.4", &v14);
+    let is_window = |name| wsi::DEVICE_EXTENSIONS.iter().any(|e| e.0 == name);
+    let mut list: Vec<_> = info.extensions.iter().filter(|e| !is_window(e.0)).collect();
+    // Khronos' first, then those of several vendors, then those of one.
+    let rank = |name: &str| ["VK_KHR_", "VK_EXT_"].iter().position(|p| name.starts_with(p));
+    list.sort_by_key(|e| (rank(e.0).unwrap_or(2), e.0));
+    let list: Vec<_> = list.iter().map(|(name, version)| format!("`{name}` {version}")).collect();
     let _ = writeln!(
         page,
-        "\n## Extensions\n\n{} of devices, with their versions; those of window systems come from the runtime.\n\n{}.",
+        "\n## Extensions\n\n{} of devices, with their versions; those of window systems are not among them.\n\n{}.",
         list.len(),
         list.join(", ")
     );

@@ -37,7 +37,7 @@ pub const INSTANCE_EXTENSIONS: [(&str, u32); 10] = [
 ];
 
 /// Device extensions of window systems and their versions.
-const DEVICE_EXTENSIONS: [(&str, u32); 10] = [
+pub const DEVICE_EXTENSIONS: [(&str, u32); 10] = [
     ("VK_KHR_swapchain", 70),
     ("VK_KHR_swapchain_mutable_format", 1),
     ("VK_KHR_incremental_present", 2),
@@ -51,7 +51,7 @@ const DEVICE_EXTENSIONS: [(&str, u32); 10] = [
 ];
 
 /// Adds the device extensions of window systems and their features, which do not depend on the GPU.
-pub fn offer(info: &mut PhysicalInfo) {
+pub(crate) fn offer(info: &mut PhysicalInfo) {
     info.extensions.extend(DEVICE_EXTENSIONS);
     // SAFETY: structures of the registry with truth values only.
     unsafe {
