@@ -25,7 +25,8 @@ impl Heap {
     pub fn take(&mut self, size: u64, align: u64) -> Option<u64> {
         let (start, length, at) = self.free.iter().find_map(|(&start, &length)| {
             let at = start.next_multiple_of(align);
-            (at + size <= start + length).then_some((start, length, at))
+            let left = length.checked_sub(at - start)?;
+            (size <= left).then_some((start, length, at))
         })?;
         self.free.remove(&start);
         if at > start {

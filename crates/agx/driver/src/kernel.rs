@@ -137,7 +137,9 @@ impl Kernel {
 
     /// Takes addresses in a window.
     fn take(&self, window: Window, bytes: u64) -> Result<u64> {
-        let full = || Error::device_memory("the GPU's address space is full");
+        let full = || {
+            Error::device_memory(format!("no {bytes} bytes of the GPU's address space are free"))
+        };
         match window {
             Window::Usc => lock(&self.usc).take(bytes, PAGE_BYTES).ok_or_else(full),
             Window::Data => lock(&self.data).take(bytes, PAGE_BYTES).ok_or_else(full),
