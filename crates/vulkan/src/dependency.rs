@@ -125,6 +125,17 @@ impl Scope {
         Scope::destination(stages_of(stages), accesses_of(accesses))
     }
 
+    /// The second scope of the implicit dependency of an attachment's first use in a render pass on commands before.
+    /// source: Vulkan specification, "Render Pass Creation", on implicit subpass dependencies
+    pub(crate) fn implicit_destination() -> Scope {
+        Scope::destination(Stages::ALL_COMMANDS, ATTACHMENTS)
+    }
+
+    /// The first scope of the implicit dependency of commands after a render pass on the last use of an attachment.
+    pub(crate) fn implicit_source() -> Scope {
+        Scope::source(Stages::ALL_COMMANDS, ATTACHMENT_WRITES)
+    }
+
     fn expanded(stages: Stages, accesses: Access, all: bool) -> Scope {
         let mut s = stages.difference(Stages::TOP_OF_PIPE | Stages::BOTTOM_OF_PIPE);
         if all || s.contains(Stages::ALL_COMMANDS) {
@@ -354,21 +365,6 @@ impl<B: Backend> Dependency<B> {
             destination: self.destination,
             transfer: None,
         });
-    }
-
-    /// Adds the implicit dependency of the first or the last use of an attachment on commands outside of its render pass.
-    /// source: Vulkan specification, "Render Pass Creation", on implicit subpass dependencies
-    pub(crate) fn add_implicit(&mut self, is_first: bool) {
-        match is_first {
-            true => self.add_memory(
-                Scope::default(),
-                Scope::destination(Stages::ALL_COMMANDS, ATTACHMENTS),
-            ),
-            false => self.add_memory(
-                Scope::source(Stages::ALL_COMMANDS, ATTACHMENT_WRITES),
-                Scope::default(),
-            ),
-        }
     }
 
     unsafe fn add_buffer(
