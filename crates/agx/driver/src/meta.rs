@@ -21,6 +21,7 @@ use tepui_vulkan_expand::MetaBuilder;
 
 use crate::caches::Meta;
 use crate::device::Device;
+use crate::family::LANES;
 use crate::kernel::lock;
 use crate::shader::{Linking, Origin, Places, Shader};
 use pixels::Pixels as _;
@@ -70,9 +71,6 @@ fn attrs(kind: NumKind, dim: Dim, ms: bool, operands: TexOperands) -> Attrs {
         access: Access::default(),
     })
 }
-
-/// Lanes of a SIMD-group.
-pub const LANES: u32 = tepui_agx_compiler::abi::capture::THREADS;
 
 /// Words of a side of a copy.
 pub const SIDE_WORDS: u32 = 10;

@@ -902,9 +902,10 @@ impl Shader {
         // Numbers of their own among the shaders that follow from this one.
         let number =
             32 + u128::from((stream * MAX_STREAMS as u32 + list) << 2 | u32::from(last) << 1);
-        let count =
-            self.derived(gather::count(&emission, list, crate::meta::LANES), number)?.compute()?;
-        let store = gather::shader(&captures, &record, &emission, list, last, crate::meta::LANES);
+        let count = self
+            .derived(gather::count(&emission, list, crate::family::LANES), number)?
+            .compute()?;
+        let store = gather::shader(&captures, &record, &emission, list, last, crate::family::LANES);
         let store = self.derived(store, number + 1)?.compute()?;
         let programs = [count, store];
         let mut all = self.gather.write().unwrap_or_else(PoisonError::into_inner);

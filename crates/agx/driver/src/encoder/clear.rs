@@ -9,7 +9,7 @@ use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Result, vk};
 
 use super::Encoder;
-use super::parts::{flat, kind_of, part_of};
+use super::image_part::{flat, kind_of, part_of};
 use crate::descriptor::{self, Row};
 use crate::family::Agx;
 use crate::meta::Program;

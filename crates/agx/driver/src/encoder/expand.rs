@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::meta::LANES;
+use crate::family::LANES;
 use tepui_agx_compiler::Source;
 use tepui_expand::capture::{ADDRESSES, VERTICES};
 use tepui_expand::gather::word as gather;

@@ -5,7 +5,7 @@
 //! another computes how many primitives fit after those that were captured before: it reads the
 //! buffers' offsets, which stay in GPU memory from `vkCmdBeginTransformFeedbackEXT` to its end.
 
-use crate::meta::LANES;
+use crate::family::LANES;
 use tepui_agx_compiler::Source;
 use tepui_vulkan::backend::{Dispatch, Draw, Encoder as _};
 use tepui_vulkan::command::{CommandState, IndexBuffer};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::meta::LANES;
+use crate::family::LANES;
 use tepui_agx_compiler::Source;
 use tepui_expand::capture::VERTICES;
 use tepui_expand::lower::patch_stride;
@@ -220,6 +220,38 @@ impl Encoder {
         Ok(read_b + patch_b + divided_b + u64::from(primitives) * emitted_b)
     }
 
+    /// Lists the vertices of a draw whose parameters are in memory. Indices and invocations of the first stage are those of a primitive.
+    fn list_in_memory(
+        &mut self,
+        state: &CommandState<Agx>,
+        input: &Input,
+        parameters: u64,
+        [indices, invocations]: [u32; 2],
+    ) -> Result<()> {
+        let Input { order, index, restarts } = *input;
+        let (_, index_bytes, _) = indices_from(index, 0);
+        let [e, f] = split(parameters);
+        let lists = match restarts && index_bytes > 0 {
+            true => Program::Restarts { order, index_bytes },
+            false => Program::Unroll { order, index_bytes },
+        };
+        let v = self.device.clone().meta(lists)?.compute()?;
+        self.driver[7..11].copy_from_slice(&[e, f, indices, invocations]);
+        self.driver[UNROLL_FROM] = 0;
+        let none = Bindings::default();
+        let groups = |at: u32| Dispatch::Indirect([0; 3], parameters + u64::from(at));
+        let listing = |s: Source| match s {
+            Source::Driver { offset } if offset < 28 => {
+                Some(parameters + u64::from(params::LIST + offset))
+            }
+            Source::Driver { offset } if offset == 4 * UNROLL_ALL as u32 => {
+                Some(parameters + u64::from(params::LIST + 20))
+            }
+            _ => None,
+        };
+        self.launch_with(&v, &none, &state.push, &groups(params::LIST_GROUPS), &|_| None, &listing)
+    }
+
     /// Runs the stages of a draw, or of a piece of one, whose arguments are in memory.
     fn expand_in_heap(
         &mut self,
@@ -275,34 +307,8 @@ impl Encoder {
             start.primitive,
         ];
         self.run(Program::Place { order, index_bytes, restart: restarts }, &own, &[], [1; 3])?;
-        // The list of vertices.
-        let lists = match restarts && index_bytes > 0 {
-            true => Program::Restarts { order, index_bytes },
-            false => Program::Unroll { order, index_bytes },
-        };
-        let v = self.device.clone().meta(lists)?.compute()?;
-        let per_primitive = first.indices * first.invocations;
-        self.driver[7..11].copy_from_slice(&[e, f, per_primitive, first.invocations]);
-        self.driver[UNROLL_FROM] = 0;
-        let none = Bindings::default();
-        let groups = |at: u32| Dispatch::Indirect([0; 3], parameters + u64::from(at));
-        let listing = |s: Source| match s {
-            Source::Driver { offset } if offset < 28 => {
-                Some(parameters + u64::from(params::LIST + offset))
-            }
-            Source::Driver { offset } if offset == 4 * UNROLL_ALL as u32 => {
-                Some(parameters + u64::from(params::LIST + 20))
-            }
-            _ => None,
-        };
-        self.launch_with(
-            &v,
-            &none,
-            &state.push,
-            &groups(params::LIST_GROUPS),
-            &|_| None,
-            &listing,
-        )?;
+        let per_primitive = [first.indices * first.invocations, first.invocations];
+        self.list_in_memory(state, &Input { order, index, restarts }, parameters, per_primitive)?;
         // The vertices.
         let v = vertex.vertex(&record_key(&vertex, &state.graphics), Linking::Whole)?;
         let sources = VertexSources {
@@ -325,7 +331,8 @@ impl Encoder {
         let own = |s: Source| sources.get(s);
         self.launch_with(&v, &bindings, &state.push, &dispatch, &own, &in_memory)?;
         // The primitives or patches.
-        let dispatch = groups(params::GEOMETRY_GROUPS);
+        let groups = parameters + u64::from(params::GEOMETRY_GROUPS);
+        let dispatch = Dispatch::Indirect([0; 3], groups);
         self.launch_at(&first.program, &bindings, state, &dispatch, parameters)?;
         let (parameters, vertex, output) = match (tessellation, &geometry) {
             (None, Some(g)) => (parameters, g.pull(no_size)?, None),

@@ -14,7 +14,7 @@ use tepui_vulkan::{Error, Result, vk};
 
 use super::bindings::split;
 use super::clear::Clear;
-use super::parts::kind_of;
+use super::image_part::kind_of;
 use super::side::Side;
 use super::transfer::{each_aspect, has_compressed_level, side_of};
 use super::{Encoder, Unfinished};

@@ -11,7 +11,7 @@ use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
 
 use super::bindings::Bindings;
-use super::parts::{flat, part_of};
+use super::image_part::{flat, part_of};
 use super::render::Render;
 use super::{Encoder, Work, put};
 use crate::descriptor::{self, Row};
@@ -27,6 +27,18 @@ struct Zls {
     format: Format,
     /// Whether it has metadata.
     compressed: bool,
+}
+
+/// What a render does with depth and stencil.
+struct DepthStencil {
+    zls: render::ZlsControl,
+    depth: ZlsBuffer,
+    stencil: ZlsBuffer,
+    /// Clear values, as the registers have them.
+    bgobjdepth: u32,
+    bgobjvals: u32,
+    /// Size of the attachments.
+    px: [u32; 2],
 }
 
 impl Encoder {
@@ -96,45 +108,9 @@ impl Encoder {
         let stream = r.stream.start();
         let scissors = self.upload(&r.scissors, 64)?.address;
         let biases = self.upload(&r.biases, 64)?.address;
-        let mut zls = render::ZlsControl::default();
-        let (mut depth, mut stencil) = (ZlsBuffer::default(), ZlsBuffer::default());
-        let (mut bgobjdepth, mut bgobjvals) = (1f32.to_bits(), 0x300);
-        let mut zls_px = r.size;
-        let loads = |a: &Attachment<Agx>| {
-            let clears =
-                matches!(a.load, vk::AttachmentLoadOp::CLEAR | vk::AttachmentLoadOp::DONT_CARE);
-            !(clears && whole)
-        };
-        let keeps = |a: &Attachment<Agx>| {
-            a.store == vk::AttachmentStoreOp::STORE || a.resolve.is_some() || !whole
-        };
-        if let Some(a) = &rendering.depth {
-            let Zls { buffer, format, compressed } = Self::zls(a, Format::D32_SFLOAT)?;
-            depth = buffer;
-            (zls.z_load_compress, zls.z_store_compress) = (compressed, compressed);
-            zls.z_load = loads(a);
-            zls.z_store = keeps(a);
-            if format == Format::D16_UNORM {
-                zls.z_format = render::ZlsFormat::U16;
-            }
-            zls_px = a.image.extent();
-            let clear = f32::from_bits(a.clear[0]).clamp(0.0, 1.0);
-            bgobjdepth = match format {
-                Format::D16_UNORM => (clear * 65535.0).round_ties_even() as u32,
-                _ => clear.to_bits(),
-            };
-        }
-        if let Some(a) = &rendering.stencil {
-            let Zls { buffer, compressed, .. } = Self::zls(a, Format::S8_UINT)?;
-            stencil = buffer;
-            (zls.s_load_compress, zls.s_store_compress) = (compressed, compressed);
-            zls.s_load = loads(a);
-            zls.s_store = keeps(a);
-            zls_px = a.image.extent();
-            bgobjvals |= a.clear[0] & 0xff;
-        }
-        let zls = u64::from_le_bytes(zls.pack().map_err(packet)?);
-        let px = render::IspZlsPixels { x: zls_px[0], y: zls_px[1] }.pack().map_err(packet)?;
+        let ds = Self::depth_stencil(rendering, whole, r.size)?;
+        let zls = u64::from_le_bytes(ds.zls.pack().map_err(packet)?);
+        let px = render::IspZlsPixels { x: ds.px[0], y: ds.px[1] }.pack().map_err(packet)?;
         let places = r.sample_places();
         let control = render::PppMultisampleControl {
             sample_x: places.map(|p| u64::from(p[0]) as _),
@@ -156,8 +132,8 @@ impl Encoder {
             isp_scissor_base: scissors,
             isp_dbias_base: biases,
             isp_oclqry_base: self.device.counters.address,
-            depth,
-            stencil,
+            depth: ds.depth,
+            stencil: ds.stencil,
             zls_ctrl: zls,
             ppp_multisamplectl: u64::from_le_bytes(control.pack().map_err(packet)?),
             sampler_heap: self.device.sampler_heap.address,
@@ -177,8 +153,8 @@ impl Encoder {
             eot,
             partial_bg,
             partial_eot,
-            isp_bgobjdepth: bgobjdepth,
-            isp_bgobjvals: bgobjvals,
+            isp_bgobjdepth: ds.bgobjdepth,
+            isp_bgobjvals: ds.bgobjvals,
             ..CmdRender::default()
         })));
         self.free_expanded();
@@ -298,6 +274,52 @@ impl Encoder {
             usc: self.upload(&words, 64)?.usc() as u32 | 4,
             rsrc_spec: u32::from_le_bytes(counts),
         })
+    }
+
+    /// Loads, stores and clears of depth and stencil; `whole` says that the rendering covers its attachments.
+    fn depth_stencil(
+        rendering: &Rendering<Agx>,
+        whole: bool,
+        size: [u32; 2],
+    ) -> Result<DepthStencil> {
+        let mut zls = render::ZlsControl::default();
+        let (mut depth, mut stencil) = (ZlsBuffer::default(), ZlsBuffer::default());
+        let (mut bgobjdepth, mut bgobjvals) = (1f32.to_bits(), 0x300);
+        let mut zls_px = size;
+        let loads = |a: &Attachment<Agx>| {
+            let clears =
+                matches!(a.load, vk::AttachmentLoadOp::CLEAR | vk::AttachmentLoadOp::DONT_CARE);
+            !(clears && whole)
+        };
+        let keeps = |a: &Attachment<Agx>| {
+            a.store == vk::AttachmentStoreOp::STORE || a.resolve.is_some() || !whole
+        };
+        if let Some(a) = &rendering.depth {
+            let Zls { buffer, format, compressed } = Self::zls(a, Format::D32_SFLOAT)?;
+            depth = buffer;
+            (zls.z_load_compress, zls.z_store_compress) = (compressed, compressed);
+            zls.z_load = loads(a);
+            zls.z_store = keeps(a);
+            if format == Format::D16_UNORM {
+                zls.z_format = render::ZlsFormat::U16;
+            }
+            zls_px = a.image.extent();
+            let clear = f32::from_bits(a.clear[0]).clamp(0.0, 1.0);
+            bgobjdepth = match format {
+                Format::D16_UNORM => (clear * 65535.0).round_ties_even() as u32,
+                _ => clear.to_bits(),
+            };
+        }
+        if let Some(a) = &rendering.stencil {
+            let Zls { buffer, compressed, .. } = Self::zls(a, Format::S8_UINT)?;
+            stencil = buffer;
+            (zls.s_load_compress, zls.s_store_compress) = (compressed, compressed);
+            zls.s_load = loads(a);
+            zls.s_store = keeps(a);
+            zls_px = a.image.extent();
+            bgobjvals |= a.clear[0] & 0xff;
+        }
+        Ok(DepthStencil { zls, depth, stencil, bgobjdepth, bgobjvals, px: zls_px })
     }
 
     fn zls(a: &Attachment<Agx>, format: Format) -> Result<Zls> {

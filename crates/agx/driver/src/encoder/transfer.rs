@@ -11,7 +11,7 @@ use tepui_vulkan::{Result, vk};
 use super::Encoder;
 use super::bindings::Bindings;
 use super::compression::{Area, is_compressed};
-use super::parts::{IDENTITY, colour_format, kind_of, part_of};
+use super::image_part::{IDENTITY, colour_format, kind_of, part_of};
 use super::side::Side;
 use crate::descriptor::{self, Part, Row};
 use crate::family::Agx;
