@@ -82,7 +82,7 @@ impl<'a> UnitMemory<'a> {
     /// # Errors
     /// The page is not bound, or the address is not that of a word.
     pub fn update_u32(&mut self, address: u64, change: impl Fn(u32) -> u32) -> Result<u32, Fault> {
-        let host = self.aligned(address, 4)?;
+        let Some(host) = self.aligned(address, 4)? else { return Ok(0) };
         // SAFETY: the address is bound, aligned, and lives while the job runs; all that change it at
         // the same time do so atomically or accept either value.
         let word = unsafe { AtomicU32::from_ptr(host.cast()) };
@@ -96,7 +96,7 @@ impl<'a> UnitMemory<'a> {
     /// # Errors
     /// As [`UnitMemory::update_u32`].
     pub fn update_u64(&mut self, address: u64, change: impl Fn(u64) -> u64) -> Result<u64, Fault> {
-        let host = self.aligned(address, 8)?;
+        let Some(host) = self.aligned(address, 8)? else { return Ok(0) };
         // SAFETY: as in `update_u32`.
         let word = unsafe { AtomicU64::from_ptr(host.cast()) };
         let updated =
@@ -104,13 +104,17 @@ impl<'a> UnitMemory<'a> {
         Ok(updated.unwrap_or_else(|old| old))
     }
 
-    fn aligned(&mut self, address: u64, bytes: u64) -> Result<*mut u8, Fault> {
+    /// The host address of a word; none in a null range, where it is 0 and stays so.
+    fn aligned(&mut self, address: u64, bytes: u64) -> Result<Option<*mut u8>, Fault> {
         if !address.is_multiple_of(bytes) {
             return Err(Fault { address, access: Access::Atomic, kind: FaultKind::Misaligned });
         }
         match self.ranges.lookup(self.vm, address, bytes, Protection::READ | Protection::WRITE) {
-            Some(host) => Ok(host),
-            None => self.vm.translate(address, Access::Atomic),
+            Some(host) => Ok(Some(host)),
+            None => match self.vm.translate(address, Access::Atomic) {
+                Err(fault) if self.vm.is_null_access(&fault) => Ok(None),
+                found => found.map(Some),
+            },
         }
     }
 }

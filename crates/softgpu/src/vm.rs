@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use bitflags::bitflags;
 
@@ -99,6 +99,8 @@ pub struct AddressSpace {
     leaf_bits: u32,
     root: Box<[OnceLock<Box<[AtomicU64]>>]>,
     bindings: Mutex<Bindings>,
+    /// Null ranges in order: pages without memory there read zeros and drop writes.
+    nulls: RwLock<Vec<std::ops::Range<u64>>>,
     /// Counts changes of the page table, so that translation caches know when they are stale.
     generation: AtomicU64,
 }
@@ -120,6 +122,7 @@ impl AddressSpace {
             leaf_bits,
             root,
             bindings: Mutex::default(),
+            nulls: RwLock::default(),
             generation: AtomicU64::new(1),
         }
     }
@@ -212,6 +215,31 @@ impl AddressSpace {
         bindings.ranges.values().cloned().collect()
     }
 
+    /// The bound ranges that begin in a range of addresses, in order.
+    pub fn mappings_in(&self, range: std::ops::Range<u64>) -> Vec<Mapping> {
+        let bindings = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        bindings.ranges.range(range).map(|(_, mapping)| mapping.clone()).collect()
+    }
+
+    /// Sets the null ranges, which are in order and do not overlap: in these, reads of pages that are not bound
+    /// give zeros, and writes are dropped.
+    pub fn set_null_ranges(&self, ranges: Vec<std::ops::Range<u64>>) {
+        *self.nulls.write().unwrap_or_else(PoisonError::into_inner) = ranges;
+    }
+
+    /// Whether an address is in a null range.
+    #[cold]
+    fn is_null(&self, address: u64) -> bool {
+        let nulls = self.nulls.read().unwrap_or_else(PoisonError::into_inner);
+        let after = nulls.partition_point(|range| range.start <= address);
+        after.checked_sub(1).is_some_and(|last| address < nulls[last].end)
+    }
+
+    /// Whether a fault is an access to a page without memory in a null range, which has no effect.
+    pub(crate) fn is_null_access(&self, fault: &Fault) -> bool {
+        fault.kind == FaultKind::Unmapped && self.is_null(fault.address)
+    }
+
     /// The bound range that holds `address`.
     pub fn mapping_at(&self, address: u64) -> Option<Mapping> {
         let bindings = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -250,6 +278,7 @@ impl AddressSpace {
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         self.each_piece(address, into.len(), Access::Read, |host, range| {
             let piece = &mut into[range];
+            let Some(host) = host else { return piece.fill(0) };
             // SAFETY: `host` is valid for the piece, which ends with its page; the client may write
             // at the same time, as it may on silicon, and then the bytes are either.
             unsafe { std::ptr::copy_nonoverlapping(host, piece.as_mut_ptr(), piece.len()) }
@@ -261,6 +290,7 @@ impl AddressSpace {
         self.each_piece(address, from.len(), Access::Write, |_, _| ())?;
         self.each_piece(address, from.len(), Access::Write, |host, range| {
             let piece = &from[range];
+            let Some(host) = host else { return };
             // SAFETY: as in `read`.
             unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), host, piece.len()) }
         })
@@ -273,12 +303,13 @@ impl AddressSpace {
         Ok(bytes)
     }
 
+    /// Calls `piece` with the host address of each page's part of a range; none in null ranges.
     fn each_piece(
         &self,
         address: u64,
         length: usize,
         access: Access,
-        mut piece: impl FnMut(*mut u8, std::ops::Range<usize>),
+        mut piece: impl FnMut(Option<*mut u8>, std::ops::Range<usize>),
     ) -> Result<(), Fault> {
         let page = self.page_size();
         let mut done = 0usize;
@@ -286,7 +317,12 @@ impl AddressSpace {
             let here = address.wrapping_add(done as u64);
             let to_page_end = (page - (here & (page - 1))) as usize;
             let step = to_page_end.min(length - done);
-            piece(self.translate(here, access)?, done..done + step);
+            let host = match self.translate(here, access) {
+                Ok(host) => Some(host),
+                Err(fault) if self.is_null_access(&fault) => None,
+                Err(fault) => return Err(fault),
+            };
+            piece(host, done..done + step);
             done += step;
         }
         Ok(())
@@ -486,6 +522,26 @@ mod tests {
         assert_eq!(back, data);
         assert_eq!(vm.read_array::<4>(0x4000_0000).unwrap(), data[0x800..0x804]);
         assert_eq!(vm.write(0x4000_0000, &[1]).unwrap_err().kind, FaultKind::Permission);
+    }
+
+    #[test]
+    fn null_ranges_read_zeros_and_drop_writes() {
+        let vm = AddressSpace::new(14, 39);
+        vm.bind(1 << 14, memory(1), 0, 1 << 14, Protection::READ | Protection::WRITE).unwrap();
+        let ends = [(1 << 14) - 2, (2 << 14) - 2];
+        assert_eq!(vm.write(ends[1], &[7; 4]).unwrap_err().kind, FaultKind::Unmapped);
+        vm.set_null_ranges(vec![0..3 << 14, 8 << 14..9 << 14]);
+        for end in ends {
+            vm.write(end, &[7; 4]).unwrap();
+        }
+        // Bound pages keep what is written.
+        assert_eq!(vm.read_array::<4>(ends[0]).unwrap(), [0, 0, 7, 7]);
+        assert_eq!(vm.read_array::<4>(ends[1]).unwrap(), [7, 7, 0, 0]);
+        let mut unit = crate::UnitMemory::new(&vm);
+        assert_eq!(unit.update_u32(8 << 14, |old| old + 1).unwrap(), 0);
+        assert_eq!(unit.update_u32(8 << 14, |old| old + 1).unwrap(), 0);
+        assert_eq!(vm.read_array::<1>(3 << 14).unwrap_err().kind, FaultKind::Unmapped);
+        assert_eq!(vm.read_array::<1>(9 << 14).unwrap_err().kind, FaultKind::Unmapped);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! | `render` | the 3D pipeline, from vertices to pixels |
 //! | `port` | messages: data port, gateway, surfaces, images |
 //! | `format` | surface formats |
+//! | `tiled_resources` | page tables of clients for sparse images and buffers (Gen12) |
 //! | `picture` | contents of render targets, for tools |
 //! | `registers`, `context`, `memory` | state that commands and threads read and write |
 
@@ -34,6 +35,7 @@ mod port;
 mod registers;
 mod render;
 mod stream;
+mod tiled_resources;
 
 pub use context::{Bases, HardwareContext};
 pub use gpu::{Gpu, Options, timestamp};

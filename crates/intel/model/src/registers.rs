@@ -65,6 +65,16 @@ pub const SO_WRITE_OFFSET: u32 = 0x5280;
 pub const AUX_TABLE: u32 = 0x4200;
 /// Invalidates caches of the auxiliary table (Gen12); reads 0 when that is done.
 pub const CCS_AUX_INV: u32 = 0x4208;
+/// Enables translation of tiled resources (Gen12): bit 0.
+pub const TRTT_CR: u32 = 0x4400;
+/// The addresses that are translated: the value of address bits 47:44, followed by the mask of those that are compared.
+pub const TRTT_VA_RANGE: u32 = 0x4404;
+/// Address of the first table, 64 bits.
+pub const TRTT_L3_BASE: u32 = 0x4408;
+/// The entry of a tile without memory.
+pub const TRTT_NULL: u32 = 0x4410;
+/// The entry of a tile that must not be accessed.
+pub const TRTT_INVAL: u32 = 0x4414;
 /// The sixteen general registers of the command streamer, 64 bits each.
 pub const GENERAL: u32 = 0x2600;
 

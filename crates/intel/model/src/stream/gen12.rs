@@ -5,7 +5,8 @@ use tepui_intel_packets::bindings::{
     State3dConstantPs, State3dConstantVs,
 };
 use tepui_intel_packets::gen12::{
-    Primitive3dExtended, State3dConstantAll, State3dConstantAllData, State3dSoBufferIndex0,
+    Primitive3dExtended, State3dConstantAll, State3dConstantAllData, State3dDepthBounds,
+    State3dSoBufferIndex0,
 };
 use tepui_intel_packets::stages::State3dSoBuffer;
 use tepui_intel_packets::{Packet, Problem};
@@ -69,6 +70,24 @@ impl Stream<'_> {
         keep!(set.domain_shader_update_enable, State3dConstantDs);
         keep!(set.geometry_shader_update_enable, State3dConstantGs);
         keep!(set.pixel_shader_update_enable, State3dConstantPs);
+        Ok(Continuation::Continue)
+    }
+
+    /// The test of depth bounds: whether it is enabled and its range are set only if their disable bits are clear.
+    pub(super) fn depth_bounds(&mut self, command: &Command) -> Result<Continuation, JobFault> {
+        let mut set: State3dDepthBounds = command.unpack()?;
+        if let Some(before) = self.context.latched.get(State3dDepthBounds::INFO.name) {
+            let before = State3dDepthBounds::unpack(before).map_err(invalid)?;
+            if set.depth_bounds_test_enable_modify_disable {
+                set.depth_bounds_test_enable = before.depth_bounds_test_enable;
+            }
+            if set.depth_bounds_test_value_modify_disable {
+                set.depth_bounds_test_min_value = before.depth_bounds_test_min_value;
+                set.depth_bounds_test_max_value = before.depth_bounds_test_max_value;
+            }
+        }
+        let bytes = set.pack().map_err(invalid)?.to_vec();
+        self.context.latched.insert(State3dDepthBounds::INFO.name, bytes);
         Ok(Continuation::Continue)
     }
 

@@ -15,7 +15,7 @@ use crate::job::{FaultKind, JobFault};
 use crate::memory::address;
 use crate::registers::{
     AUX_TABLE, CCS_AUX_INV, GENERAL, NoRegister, PREDICATE_DATA, PREDICATE_RESULT, PREDICATE_SRC0,
-    PREDICATE_SRC1, TIMESTAMP,
+    PREDICATE_SRC1, TIMESTAMP, TRTT_CR,
 };
 
 fn unbound(fault: tepui_softgpu::Fault) -> JobFault {
@@ -115,7 +115,7 @@ impl Stream<'_> {
         if matches!(offset.wrapping_sub(AUX_TABLE), 0 | 4) {
             self.context.bases.auxiliary_table = address(self.context.registers.get64(AUX_TABLE));
         }
-        Ok(())
+        if offset == TRTT_CR { self.map_tiled_resources() } else { Ok(()) }
     }
 
     fn batch_buffer_start(&mut self, command: &Command) -> Result<Continuation, JobFault> {

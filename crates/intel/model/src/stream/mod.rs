@@ -20,7 +20,7 @@ use crate::gpu::Gpu;
 use crate::job::{Batch, FaultKind, JobFault, JobStats, Unit};
 use crate::memory::{Memory, address};
 use crate::registers::SO_WRITE_OFFSET;
-use crate::render;
+use crate::{render, tiled_resources};
 
 const UNIT: Unit = Unit::CommandStreamer;
 
@@ -29,9 +29,9 @@ const UNIT: Unit = Unit::CommandStreamer;
 /// source: SKL PRM volume 6: a second level batch cannot start a third.
 const MAX_LEVELS: usize = 2;
 
-/// Limit on the double words of a command: nine bits of length (3DSTATE_SO_DECL_LIST), plus the two that the
+/// Limit on the double words of a command: ten bits of length (MI_STORE_DATA_IMM of Gen12), plus the two that the
 /// length excludes.
-const MAX_DWORDS: usize = 513;
+const MAX_DWORDS: usize = 1025;
 
 /// The continuation of a batch after a command.
 enum Continuation {
@@ -89,6 +89,7 @@ impl<'a> Stream<'a> {
         let mut at = address(batch.address);
         let mut returns: Vec<u64> = Vec::with_capacity(MAX_LEVELS);
         let mut buffer = [0; 4 * MAX_DWORDS];
+        self.map_tiled_resources()?;
         loop {
             if self.stats.commands >= self.gpu.options.max_commands {
                 return Err(JobFault::new(UNIT, "the batch is taken for endless")
@@ -165,6 +166,7 @@ impl<'a> Stream<'a> {
             "3DSTATE_SO_BUFFER_INDEX_2" => self.stream_buffer_index(&command, 2),
             "3DSTATE_SO_BUFFER_INDEX_3" => self.stream_buffer_index(&command, 3),
             "3DSTATE_WM_HZ_OP" => self.depth_operation(&command),
+            "3DSTATE_DEPTH_BOUNDS" => self.depth_bounds(&command),
             "3DSTATE_VERTEX_BUFFERS" => {
                 for state in command.bytes[4..].as_chunks::<16>().0 {
                     // The upper six bits of the first double word are the index.
@@ -177,6 +179,14 @@ impl<'a> Stream<'a> {
             name if name.starts_with("3DSTATE_") => self.latch(&command),
             name => Err(JobFault::unimplemented(UNIT, name)),
         }
+    }
+
+    /// Updates the translation of tiled resources.
+    fn map_tiled_resources(&mut self) -> Result<(), JobFault> {
+        if tiled_resources::map(self.vm, &self.context.registers)? {
+            self.memory = Memory::new(self.vm);
+        }
+        Ok(())
     }
 
     fn draw(&mut self, primitive: &Primitive3d) -> Result<Continuation, JobFault> {

@@ -73,6 +73,9 @@ impl Stream<'_> {
     /// remains.
     pub(super) fn pipe_control(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let control: PipeControl = command.unpack()?;
+        if control.tlb_invalidate {
+            self.map_tiled_resources()?;
+        }
         let value = match control.post_sync_operation {
             PostSyncOperation::NoWrite => return Ok(Continuation::Continue),
             PostSyncOperation::WriteImmediateData => control.immediate_data,
