@@ -92,6 +92,19 @@ impl<const MAX: usize> DepthStencil<MAX> {
         (self.depth[at], self.stencil[at])
     }
 
+    /// The pixels of `mask` of a row of one sample whose stored depths are in a range, ends included: the depth
+    /// bounds test.
+    pub fn in_bounds(
+        &self,
+        [sample, row]: [usize; 2],
+        mask: u32,
+        [least, greatest]: [f32; 2],
+    ) -> u32 {
+        let at = start(sample, row);
+        let depths = self.depth[at..at + TILE_SIDE].iter().enumerate();
+        depths.fold(0, |bits, (x, &z)| bits | u32::from(least <= z && z <= greatest) << x) & mask
+    }
+
     /// Loads the first depths of a row of one sample, in the format of the depth buffer.
     pub fn put_depth(&mut self, sample: usize, y: usize, texels: &[u32]) {
         let unorm16 = self.unorm_bits == 16;

@@ -350,6 +350,14 @@ impl Format {
         self.format.info().numeric()
     }
 
+    /// Whether a component has 32 bits.
+    pub fn has_32_bit_channels(&self) -> bool {
+        match &self.format.info().encoding {
+            Encoding::Plain(channels) => channels.as_slice().iter().any(|c| c.bits == 32),
+            _ => false,
+        }
+    }
+
     /// Whether components are integers.
     pub fn is_integer(&self) -> bool {
         self.integer

@@ -390,6 +390,39 @@ packet! {
 }
 
 packet! {
+    /// The size of coarse pixels of a viewport.
+    pub struct CpsState = "CPS_STATE", 32 bytes since 120
+    fields {
+        /// Width in pixels, or its minimum, with seven bits of fraction.
+        min_cp_size_x: Uint [0..11] "Min CP Size X";
+        /// Statistics enable.
+        statistics_enable: Bool [11..12] "Statistics Enable";
+        /// Coarse pixel shading mode: 0 none, 1 a constant size, 2 a size that depends on the distance from the focus.
+        coarse_pixel_shading_mode: Uint [12..14] "Coarse Pixel Shading Mode";
+        /// The axis whose scale is 1.
+        scale_axis: Uint [14..15] "Scale Axis";
+        /// Height in pixels, or its minimum, with seven bits of fraction.
+        min_cp_size_y: Uint [16..27] "Min CP Size Y";
+        /// Maximum width.
+        max_cp_size_x: Uint [32..43] "Max CP Size X";
+        /// Maximum height.
+        max_cp_size_y: Uint [48..59] "Max CP Size Y";
+        /// Y of the focus.
+        y_focal: Int [64..80] "Y Focal";
+        /// X of the focus.
+        x_focal: Int [96..112] "X Focal";
+        /// Growth of the height.
+        m_y: Float [128..160] "M y";
+        /// Growth of the width.
+        m_x: Float [160..192] "M x";
+        /// Radius in which sizes are at their minimum.
+        r_min: Float [192..224] "R min";
+        /// Aspect.
+        aspect: Float [224..256] "Aspect";
+    }
+}
+
+packet! {
     /// The distribution of the screen over slices.
     pub struct State3d3dMode = "3DSTATE_3D_MODE", 8 bytes since 120
     fixed {
@@ -758,6 +791,7 @@ pub static ALL: &[&PacketInfo] = &[
     State3dVfSgvs2::INFO,
     State3dBindingTablePoolAlloc::INFO,
     State3dCpsPointers::INFO,
+    CpsState::INFO,
     State3d3dMode::INFO,
     State3dSliceTableStatePointers::INFO,
     State3dDepthBuffer::INFO,

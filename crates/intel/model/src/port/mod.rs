@@ -190,6 +190,8 @@ struct BoundSurface {
     texture: Texture,
     /// Its host memory, if it is a buffer that is contiguous there; none until a message needs it.
     window: Option<Option<HostWindow>>,
+    /// Whether typed messages have filled its clear blocks.
+    filled: bool,
 }
 
 impl<'a> Ports<'a> {
@@ -296,7 +298,7 @@ impl<'a> Ports<'a> {
                 surface.look_for_clear_blocks(&mut self.memory);
                 let place = self.surfaces.len() as u32;
                 let texture = Texture::of(&surface);
-                self.surfaces.push(BoundSurface { surface, texture, window: None });
+                self.surfaces.push(BoundSurface { surface, texture, window: None, filled: false });
                 self.by_state.insert(state, place);
                 place
             }

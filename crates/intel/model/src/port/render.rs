@@ -5,7 +5,7 @@ use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::surface::Surface;
 use super::{LANES, Payload, Ports, lanes, put_u32, refuse, unimplemented};
-use crate::render::target::{PixelWrite, Target};
+use crate::render::target::{BlockOperation, PixelWrite, Target};
 use crate::render::write::Rows;
 
 /// Payload forms of a render target write.
@@ -231,6 +231,13 @@ impl Ports<'_> {
             Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
             Surface::Image(image) => Some(Box::new(Target::new(image))),
         };
+        let clears = self
+            .pixels
+            .as_deref()
+            .is_some_and(|pixels| pixels.output.operation == Some(BlockOperation::Clear));
+        if let Some(target) = target.as_ref().filter(|_| clears) {
+            target.convert_clear(&mut self.memory).map_err(refuse)?;
+        }
         if index >= self.targets.len() {
             self.targets.resize_with(index + 1, || None);
             self.known_targets.resize(index + 1, false);

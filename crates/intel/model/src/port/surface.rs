@@ -192,11 +192,49 @@ pub(crate) struct Image {
     /// Whether samples are interleaved in rows instead of being in slices.
     pub interleaved: bool,
     /// The fast clear colour.
-    pub clear: [u32; 4],
+    pub clear: ClearColour,
     /// Its auxiliary surface.
     pub auxiliary: Option<Auxiliary>,
     /// Whether the sampler must check the auxiliary surface, because a block may be clear.
     pub may_be_clear: bool,
+}
+
+/// The colour of fast-cleared blocks.
+///
+/// source: genxml, gen120.xml, CLEAR_COLOR; Mesa, isl.c (`isl_get_sampler_clear_field_offset`): on Gen12 it is in
+/// memory, as four channels for rendering, followed by a pixel of at most 64 bits for the sampler, which reads the
+/// channels only of formats whose red has 32 bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClearColour {
+    /// The channels, as render target writes convert them.
+    pub channels: [u32; 4],
+    /// The GPU address and the value of the pixel.
+    pub pixel: Option<(u64, [u8; ClearColour::PIXEL_BYTES])>,
+}
+
+impl ClearColour {
+    /// Maximum size of a converted pixel.
+    pub const PIXEL_BYTES: usize = 8;
+
+    /// Reads the colour that is in memory at an address.
+    fn read(memory: &mut Memory<'_>, at: u64) -> Result<ClearColour, Refusal> {
+        let mut bytes = [0; 16 + ClearColour::PIXEL_BYTES];
+        memory.read(at, &mut bytes).map_err(refuse)?;
+        let channels =
+            std::array::from_fn(|k| u32::from_le_bytes([0, 1, 2, 3].map(|i| bytes[4 * k + i])));
+        let pixel = std::array::from_fn(|k| bytes[16 + k]);
+        Ok(ClearColour { channels, pixel: Some((at + 16, pixel)) })
+    }
+
+    /// The sampler's texel of a format.
+    fn sampled(&self, format: &Format, texel: &mut [u8]) {
+        match self.pixel {
+            Some((_, pixel)) if !format.has_32_bit_channels() && texel.len() <= pixel.len() => {
+                texel.copy_from_slice(&pixel[..texel.len()]);
+            }
+            _ => format.pack(self.channels, texel),
+        }
+    }
 }
 
 impl Surface {
@@ -208,18 +246,15 @@ impl Surface {
     ) -> Result<Surface, Refusal> {
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         memory.read(at, &mut bytes).map_err(refuse)?;
-        let mut state = RenderSurfaceState::unpack_as(&bytes, shared.revision())
+        let state = RenderSurfaceState::unpack_as(&bytes, shared.revision())
             .map_err(|problem| refuse(format!("the surface state at {at:#x}: {problem}")))?;
-        if state.clear_value_address_enable {
-            let mut colour = [0; 16];
-            memory.read(address(state.clear_value_address), &mut colour).map_err(refuse)?;
-            let word = |k: usize| u32::from_le_bytes(std::array::from_fn(|i| colour[4 * k + i]));
-            state.red_clear_color = word(0);
-            state.green_clear_color = word(1);
-            state.blue_clear_color = word(2);
-            state.alpha_clear_color = word(3);
+        let mut surface = Surface::of(&state, shared.auxiliary_table())?;
+        if let Surface::Image(image) = &mut surface
+            && state.clear_value_address_enable
+        {
+            image.clear = ClearColour::read(memory, address(state.clear_value_address))?;
         }
-        Surface::of(&state, shared.auxiliary_table())
+        Ok(surface)
     }
 
     /// The surface of a state, with the address of the table of auxiliary surfaces.
@@ -304,7 +339,7 @@ impl Image {
     pub fn clear_texel(&self) -> [u32; 4] {
         let mut bytes = [0; MAX_BYTES];
         let texel = &mut bytes[..self.format.bytes];
-        self.format.pack(self.clear, texel);
+        self.clear.sampled(self.format, texel);
         self.format.unpack(texel, [0; 2])
     }
 
@@ -312,7 +347,7 @@ impl Image {
     pub fn clear_raw(&self) -> [u32; 4] {
         let mut bytes = [0; MAX_BYTES];
         let texel = &mut bytes[..self.format.bytes];
-        self.format.pack(self.clear, texel);
+        self.clear.sampled(self.format, texel);
         self.format.raw(texel, [0; 2])
     }
 
@@ -388,14 +423,53 @@ impl Image {
             swizzle: swizzle(state),
             samples,
             interleaved: state.multisampled_surface_storage_format,
-            clear: [
-                state.red_clear_color,
-                state.green_clear_color,
-                state.blue_clear_color,
-                state.alpha_clear_color,
-            ],
+            clear: ClearColour {
+                channels: [
+                    state.red_clear_color,
+                    state.green_clear_color,
+                    state.blue_clear_color,
+                    state.alpha_clear_color,
+                ],
+                pixel: None,
+            },
             auxiliary: Auxiliary::of(state, samples, table),
             may_be_clear: false,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tepui_softgpu::{AddressSpace, Protection};
+
+    use super::*;
+
+    #[test]
+    fn the_sampler_reads_the_converted_pixel_of_formats_without_32_bit_channels() {
+        let vm = AddressSpace::new(12, 48);
+        let memory = Arc::new(tepui_softgpu::Memory::new(0x1000).unwrap());
+        vm.bind(0, memory, 0, 0x1000, Protection::READ | Protection::WRITE).unwrap();
+        // A driver copies pixels with a format of integers, so that channels are not the image's.
+        for (dword, value) in [7u32, 8, 9, 10, 0x1122_3344, 0x5566_7788].into_iter().enumerate() {
+            vm.write(0x40 + 4 * dword as u64, &value.to_le_bytes()).unwrap();
+        }
+        let clear = ClearColour::read(&mut Memory::new(&vm), 0x40).unwrap();
+        assert_eq!(clear.channels, [7, 8, 9, 10]);
+        let sampled = |number: u32| {
+            let format = format::find(number).unwrap();
+            let mut texel = vec![0; format.bytes];
+            clear.sampled(format, &mut texel);
+            texel
+        };
+        // R8G8B8A8_UNORM, R16G16B16A16_UNORM, R8_UNORM.
+        assert_eq!(sampled(0x0c7), [0x44, 0x33, 0x22, 0x11]);
+        assert_eq!(sampled(0x080), [0x44, 0x33, 0x22, 0x11, 0x88, 0x77, 0x66, 0x55]);
+        assert_eq!(sampled(0x140), [0x44]);
+        // R32_UINT, R32G32_UINT, R32G32B32A32_UINT.
+        assert_eq!(sampled(0x0d7), [7, 0, 0, 0]);
+        assert_eq!(sampled(0x087), [7, 0, 0, 0, 8, 0, 0, 0]);
+        assert_eq!(sampled(0x002)[12..], [10, 0, 0, 0]);
     }
 }

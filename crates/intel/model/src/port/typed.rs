@@ -1,12 +1,15 @@
 //! Typed surface messages: texels of images and elements of typed buffers, converted by format.
 
+use std::sync::{Mutex, PoisonError};
+
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
 use super::atomic::Operation;
-use super::surface::{Dimension, Surface};
+use super::surface::{Dimension, Image, Surface};
 use super::{Payload, Ports, lanes, put_u32, refuse};
 use crate::format::{Format, MAX_BYTES};
+use crate::render::target::Target;
 
 /// Channels of a typed message: SIMD16 does not exist.
 const WIDTH: usize = 8;
@@ -67,7 +70,28 @@ fn coordinates(payload: &Payload, lane: usize, registers: usize) -> [u32; 3] {
     [0, 1, 2].map(|k| if k < registers { payload.u32(k, lane) } else { 0 })
 }
 
+/// Held while clear blocks of an image are filled: workers share the image, and one must not fill what another has
+/// written since.
+static FILLING: Mutex<()> = Mutex::new(());
+
 impl Ports<'_> {
+    /// The surface of a message. Clear blocks of an image get their colour before the first access.
+    fn typed_surface(&mut self, message: &Message) -> Result<Surface, Refusal> {
+        let place = self.bound(message)?;
+        let Ports { surfaces, memory, .. } = self;
+        let bound = &mut surfaces[place];
+        if let Surface::Image(image) = &bound.surface
+            && image.may_be_clear
+            && !bound.filled
+        {
+            let _alone = FILLING.lock().unwrap_or_else(PoisonError::into_inner);
+            let level = Target::new(Image { target_level: image.level, ..*image });
+            level.resolve_all(memory).map_err(refuse)?;
+            bound.filled = true;
+        }
+        Ok(bound.surface)
+    }
+
     pub(super) fn typed_read(
         &mut self,
         view: &mut ThreadView<'_>,
@@ -75,7 +99,7 @@ impl Ports<'_> {
     ) -> Result<(), Refusal> {
         let payload = Payload::new(view, message);
         let registers = registers(message);
-        let surface = self.surface(message)?;
+        let surface = self.typed_surface(message)?;
         for lane in lanes(message, WIDTH) {
             let value = match surface.typed(coordinates(&payload, lane, registers))? {
                 Some((at, format)) => {
@@ -99,7 +123,7 @@ impl Ports<'_> {
         message: &Message,
     ) -> Result<(), Refusal> {
         let payload = Payload::new(view, message);
-        let surface = self.surface(message)?;
+        let surface = self.typed_surface(message)?;
         let count = components(message).count();
         // Coordinates precede the data.
         let registers = registers(message).saturating_sub(count);
@@ -126,7 +150,7 @@ impl Ports<'_> {
         let control = message.desc >> 8 & 0x3f;
         let operation = Operation::of(control & 0xf, false)?;
         let payload = Payload::new(view, message);
-        let surface = self.surface(message)?;
+        let surface = self.typed_surface(message)?;
         let registers = registers(message).saturating_sub(operation.operands());
         for lane in lanes(message, WIDTH) {
             let operand = |index: usize| match index < operation.operands() {

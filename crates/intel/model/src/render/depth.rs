@@ -17,7 +17,7 @@ use crate::job::JobFault;
 use crate::memory::Memory;
 use crate::port::auxiliary::{Auxiliary, AuxiliaryPlane};
 use crate::port::plain::PlainLevel;
-use crate::port::surface::{Dimension, Image, Tiling};
+use crate::port::surface::{ClearColour, Dimension, Image, Tiling};
 
 /// The format of depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) 
         swizzle: [4, 5, 6, 7],
         samples,
         interleaved: true,
-        clear: [0; 4],
+        clear: ClearColour::default(),
         auxiliary: None,
         may_be_clear: false,
     })
@@ -122,15 +122,20 @@ impl Buffers {
             latched_as::<_, gen12::State3dStencilBuffer>(context)?;
         // Size and layers of stencil: those of the depth buffer, or on Gen12 its own.
         let mut of_stencil = state;
+        let mut stencil_tiling = Tiling::W;
         if context.generation == Generation::Gen12 {
             // The stencil buffer has the write enable of stencil. The hierarchical buffer is not maintained:
             // depth is always written to the depth buffer.
             let stencil: gen12::State3dStencilBuffer = latched(context)?;
             state.stencil_write_enable = stencil.stencil_write_enable;
             state.hierarchical_depth_buffer_enable = false;
-            if stencil.tiled_mode != 0 {
-                return Err(unimplemented("a stencil buffer in such tiles"));
-            }
+            stencil_tiling = match (stencil.tiled_mode, stencil.surface_type) {
+                // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencil in Y tiles.
+                (0, _) => Tiling::Y,
+                (1, 0 | 1 | 3 | NULL) => Tiling::Yf { element: 1 },
+                (2, 0 | 1 | 3 | NULL) if samples == 1 => Tiling::Ys { element: 1 },
+                _ => return Err(unimplemented("a stencil buffer in such tiles")),
+            };
             of_stencil = State3dDepthBuffer {
                 surface_type: stencil.surface_type,
                 width: stencil.width,
@@ -139,6 +144,7 @@ impl Buffers {
                 minimum_array_element: stencil.minimum_array_element,
                 lod: stencil.surf_lod,
                 render_target_view_extent: stencil.render_target_view_extent,
+                mip_tail_start_lod: stencil.mip_tail_start_lod,
                 ..of_stencil
             };
         }
@@ -152,10 +158,9 @@ impl Buffers {
             (Generation::Gen12, 2) => [8, 8],
             (Generation::Gen12, _) => [8, 4],
         };
-        // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencil in Y tiles.
-        let (stencil_tiling, stencil_align) = match context.generation {
-            Generation::Gen9 => (Tiling::W, [8, 8]),
-            Generation::Gen12 => (Tiling::Y, [16, 8]),
+        let stencil_align = match context.generation {
+            Generation::Gen9 => [8, 8],
+            Generation::Gen12 => [16, 8],
         };
         let mut depth = None;
         if state.surface_type != NULL {
@@ -194,6 +199,10 @@ impl Buffers {
             image.pitch = u64::from(stencil_state.surface_pitch) + 1;
             image.qpitch = 4 * u64::from(stencil_state.surface_qpitch);
             image.align = stencil_align;
+            if let Some(tile) = stencil_tiling.tile_elements() {
+                image.tail = of_stencil.mip_tail_start_lod;
+                image.align = tile;
+            }
             stencil = Some(image);
         }
         let hiz_state: State3dHierDepthBuffer = latched(context)?;

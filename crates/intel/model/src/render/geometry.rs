@@ -156,13 +156,16 @@ struct Header {
     layer: u32,
     viewport: u32,
     point_width: f32,
+    /// The replica of the primitive, below 16.
+    replica: usize,
 }
 
 impl Header {
     /// source: SKL PRM volume 7, "vertex URB entry": double word 1 render target array index, 2
     /// viewport index, 3 point width.
-    fn of(entry: &[u32]) -> Header {
-        Header { layer: entry[1], viewport: entry[2], point_width: f32::from_bits(entry[3]) }
+    fn of(entry: &[u32], replica: usize) -> Header {
+        let point_width = f32::from_bits(entry[3]);
+        Header { layer: entry[1], viewport: entry[2], point_width, replica }
     }
 }
 
@@ -172,8 +175,9 @@ fn depth_range(from: f32, to: f32) -> [f32; 2] {
     [from.min(to), from.max(to)]
 }
 
-fn position(entry: &[u32]) -> [f32; 4] {
-    [4, 5, 6, 7].map(|k| f32::from_bits(entry[k]))
+/// A position of a vertex; there is one for each replica of the primitive. Zeros past the end of the entry.
+fn position(entry: &[u32], replica: usize) -> [f32; 4] {
+    [4, 5, 6, 7].map(|k| f32::from_bits(entry.get(4 * replica + k).copied().unwrap_or(0)))
 }
 
 impl<'a> Geometry<'a> {
@@ -243,11 +247,20 @@ impl<'a> Geometry<'a> {
             }
             if self.rectangles {
                 self.rectangle(vertices, assembled, scene);
-            } else {
-                self.primitive(vertices, assembled, scene);
+                continue;
+            }
+            for replica in self.replicas() {
+                self.primitive(vertices, assembled, replica, scene);
             }
         }
         Ok(())
+    }
+
+    /// The replicas that are drawn of a primitive; only the first without replication.
+    fn replicas(&self) -> impl Iterator<Item = usize> + use<> {
+        let count = self.state.positions();
+        let mask = if count == 1 { 1 } else { self.state.replication.replica_mask };
+        (0..count).filter(move |replica| mask >> replica & 1 != 0)
     }
 
     /// The intersection of a viewport's extents and the drawing rectangle.
@@ -287,11 +300,22 @@ impl<'a> Geometry<'a> {
     }
 
     fn layer(&self, header: &Header) -> u32 {
-        if self.state.clip.force_zero_rta_index_enable { 0 } else { header.layer & 0x7ff }
+        let of_vertex = match self.state.clip.force_zero_rta_index_enable {
+            true => 0,
+            false => header.layer & 0x7ff,
+        };
+        of_vertex + self.offset(&self.state.replication.rtai_offsets, header)
+    }
+
+    /// The offset of a replica. Without replication there is none: ANV sets the offset of the only view of a pass, which
+    /// the shader writes to the header, too.
+    fn offset(&self, offsets: &[u32; 16], header: &Header) -> u32 {
+        if self.state.positions() == 1 { 0 } else { offsets[header.replica] }
     }
 
     fn viewport(&self, header: &Header) -> u32 {
-        (header.viewport & 15).min(self.state.clip.maximum_vp_index)
+        let offset = self.offset(&self.state.replication.viewport_offsets, header);
+        ((header.viewport & 15) + offset).min(self.state.clip.maximum_vp_index)
     }
 
     /// Adds a rectangle of three corners in pixels: lower right, lower left, upper left in the drivers'
@@ -299,7 +323,7 @@ impl<'a> Geometry<'a> {
     fn rectangle(&mut self, vertices: &Vertices, assembled: &Assembled, scene: &mut Scene) {
         let (three, number) = *assembled;
         let entries = three.map(|v| vertices.entry(v));
-        let corners = entries.map(position);
+        let corners = entries.map(|entry| position(entry, 0));
         let Some(viewport) = self.viewports.first() else { return };
         let low = |axis: usize| corners.iter().map(|c| c[axis]).fold(f32::INFINITY, f32::min);
         let high = |axis: usize| corners.iter().map(|c| c[axis]).fold(f32::NEG_INFINITY, f32::max);
@@ -314,7 +338,7 @@ impl<'a> Geometry<'a> {
         self.pieces.clear();
         self.pieces.push(Piece { xy: [square[0], square[1], square[2]], z: [0.0; 3] });
         self.pieces.push(Piece { xy: [square[0], square[2], square[3]], z: [0.0; 3] });
-        let header = Header::of(entries[self.provoking]);
+        let header = Header::of(entries[self.provoking], 0);
         let limits = self.limits(viewport);
         self.emit(
             PrimitiveKind::Triangle,
@@ -331,10 +355,16 @@ impl<'a> Geometry<'a> {
         );
     }
 
-    fn primitive(&mut self, vertices: &Vertices, assembled: &Assembled, scene: &mut Scene) {
+    fn primitive(
+        &mut self,
+        vertices: &Vertices,
+        assembled: &Assembled,
+        replica: usize,
+        scene: &mut Scene,
+    ) {
         let (three, number) = *assembled;
         let entries = three.map(|v| vertices.entry(v));
-        let header = Header::of(entries[self.provoking.min(2)]);
+        let header = Header::of(entries[self.provoking.min(2)], replica);
         let clip_state = &self.state.clip;
         let index = self.viewport(&header);
         let Some(viewport) = self.viewports.get(index as usize) else { return };
@@ -358,8 +388,9 @@ impl<'a> Geometry<'a> {
             (true, false) => Some(DepthRange::MinusOneToOne),
         };
         let volume = ClipVolume { w_min: f32::MIN_POSITIVE, depth: range };
-        let clip = entries.map(position);
-        // source: SKL PRM volume 7: eight clip distances follow the position.
+        let clip = entries.map(|entry| position(entry, replica));
+        // source: SKL PRM volume 7: eight clip distances follow the position; Mesa, brw_vue_map.c
+        // (`brw_compute_vue_map`): all positions.
         let (vs, ds, gs) = (&self.state.vs, &self.state.ds, &self.state.gs);
         // The command of the last stage enables the distances.
         let [mut clips, mut culls] = match (gs.enable, ds.enable) {
@@ -382,7 +413,9 @@ impl<'a> Geometry<'a> {
         if clip_state.force_user_clip_distance_cull_test_enable_bitmask {
             culls = clip_state.user_clip_distance_cull_test_enable_bitmask;
         }
-        let distance = |k: usize| entries.map(|entry| f32::from_bits(entry[8 + k]));
+        let first = 4 + 4 * self.state.positions();
+        let dword = |entry: &[u32], k: usize| entry.get(first + k).copied().unwrap_or(0);
+        let distance = |k: usize| entries.map(|entry| f32::from_bits(dword(entry, k)));
         let culled = |k: usize| distance(k).iter().all(|&d| d < 0.0 || d.is_nan());
         if (0..8).any(|k| culls >> k & 1 != 0 && culled(k)) {
             return;

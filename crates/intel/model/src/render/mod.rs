@@ -16,6 +16,7 @@
 
 mod assembly;
 pub(crate) mod blend;
+pub(crate) mod coarse;
 mod copied;
 mod depth;
 mod fetch;

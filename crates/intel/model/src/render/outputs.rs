@@ -35,6 +35,7 @@ pub(super) fn output(
             false => None,
         },
         tests: [Tests::NONE; 2],
+        depth_bounds: None,
         late: false,
         depth_format: DepthFormat::Float,
         depth_present: extra.pixel_shader_computed_depth_mode != 0,
@@ -59,6 +60,10 @@ pub(super) fn finish_output(output: OutputState, state: &State, buffers: &Buffer
     const TESTS_FIRST: u32 = 2;
     let extra = &state.extra;
     let tests = buffers.tests(state);
+    // Without a depth buffer the test passes.
+    let bounds = &state.depth_bounds;
+    let depth_bounds = (bounds.depth_bounds_test_enable != 0 && buffers.depth.is_some())
+        .then_some([bounds.depth_bounds_test_min_value, bounds.depth_bounds_test_max_value]);
     let changes = extra.pixel_shader_kills_pixel
         || extra.pixel_shader_computed_depth_mode != 0
         || extra.omask_present_to_render_target
@@ -68,13 +73,16 @@ pub(super) fn finish_output(output: OutputState, state: &State, buffers: &Buffer
     let late = state.has_pixel_shader()
         && match state.wm.early_depth_stencil_control {
             // If all fragments pass, the order does not matter.
-            SHADER_FIRST => changes || !tests.iter().all(Tests::is_trivial),
+            SHADER_FIRST => {
+                changes || depth_bounds.is_some() || !tests.iter().all(Tests::is_trivial)
+            }
             TESTS_FIRST => false,
             _ => changes,
         };
     OutputState {
         late,
         tests,
+        depth_bounds,
         depth_format: buffers.depth.map_or(DepthFormat::Float, |(_, format)| format),
         depth_store: tests[0].write,
         ..output

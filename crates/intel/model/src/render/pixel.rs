@@ -7,6 +7,7 @@ use tepui_intel_eu::{Stop, Thread};
 use tepui_intel_packets::pixel::State3dPs;
 use tepui_softgpu::AddressSpace;
 
+use super::coarse;
 use super::geometry::{Primitive, value};
 use super::points::Points;
 use super::state::{Bindings, State};
@@ -50,6 +51,10 @@ pub(super) struct PixelShader {
     pub offsets: bool,
     /// Whether a thread's channels are samples instead of pixels.
     pub per_sample: bool,
+    /// The size of coarse pixels, if channels are these.
+    pub coarse: Option<[u32; 2]>,
+    /// Whether the payload contains the plane of source depth.
+    depth_plane: bool,
     /// Position ZW Interpolation Mode: whether depth and W are at the pixel's centre, centroid or sample.
     position_mode: u32,
     pub shared: DispatchState,
@@ -146,6 +151,8 @@ impl PixelShader {
             coverage: extra.input_coverage_mask_state != 0,
             offsets: ps.position_xy_offset_select != 0,
             per_sample: extra.pixel_shader_is_per_sample,
+            coarse: coarse::size(context, memory, state)?,
+            depth_plane: extra.pixel_shader_requires_source_depth_and_or_w_plane_coefficients,
             position_mode: state.wm.position_zw_interpolation_mode,
             shared: DispatchState::of(
                 gpu,
@@ -178,10 +185,13 @@ impl PixelShader {
         back_end.tested = 0;
         back_end.strip = None;
         back_end.covered = [0; LANES];
+        if let Some(coarse) = &mut back_end.coarse {
+            coarse.begin();
+        }
         for (slot, subspan) in subspans.iter().enumerate() {
             for pixel in 0..4 {
                 let lane = 4 * slot + pixel;
-                back_end.places[lane] = corner(subspan, pixel);
+                back_end.places[lane] = self.corner(subspan, pixel);
                 back_end.covered[lane] = subspan.covered[pixel];
                 back_end.samples_of[lane] = subspan.sample;
                 mask |= u32::from(subspan.covered[pixel] != 0) << lane;
@@ -213,14 +223,18 @@ impl PixelShader {
                 grf.put(1 + half, 2 + slot, x & 0xffff | y << 16);
                 ids |= u32::from(subspan.sample) << (4 * slot);
             }
+            // source: Mesa, brw_compile_fs.cpp (`brw_emit_interpolation_setup`): the size of coarse pixels is in bytes 0
+            // and 1 of r1.0.
+            let ids = self.coarse.map_or(ids, |[width, height]| width | height << 8);
             grf.put(1 + half, 0, ids);
             let pixels = mask >> (16 * half) & 0xffff;
             grf.put(1 + half, 7, pixels | pixels << 16);
         }
+        let centre = self.coarse.unwrap_or([1; 2]).map(|side| side as f32 / 2.0);
         let mut next = 1 + halves;
         let width = self.variant.lanes.min(16);
         for half in 0..halves {
-            if samples.count == 1 && !self.offsets {
+            if samples.count == 1 && !self.offsets && self.coarse.is_none() {
                 let of_half = &subspans[subspans.len().min(4 * half)..];
                 next = self.payload_of_pixels(&mut grf, next, primitive, samples.px(0), of_half);
                 continue;
@@ -231,13 +245,15 @@ impl PixelShader {
             });
             // The position at which a channel's value is evaluated: the pixel's centre, centroid or sample.
             let point = |subspan: &Subspan, pixel: usize, mode: u32| {
-                let [x, y] = corner(subspan, pixel);
+                let [x, y] = self.corner(subspan, pixel);
+                // Assumption: the centroid of a coarse pixel is its centre.
                 let sample = match mode {
+                    _ if self.coarse.is_some() => None,
                     1 => centroid(subspan.coverage[pixel], samples.count),
                     2 => Some(usize::from(subspan.sample)),
                     _ => None,
                 };
-                let [dx, dy] = sample.map_or([0.5; 2], |s| samples.px(s));
+                let [dx, dy] = sample.map_or(centre, |s| samples.px(s));
                 [f64::from(x) + f64::from(dx), f64::from(y) + f64::from(dy)]
             };
             for mode in 0..6 {
@@ -299,8 +315,25 @@ impl PixelShader {
                 next += width / 8;
             }
         }
+        if self.depth_plane
+            && let Some(first) = subspans.first()
+        {
+            // source: Mesa, brw_compile_fs.cpp (`brw_emit_interpolation_setup`): the slopes in Y and X, the X of the
+            // start, the value there, and in the seventh double word the Y of the start.
+            let start = first.place.map(f64::from);
+            let [dx, dy, _] = primitive.depth;
+            let plane = [dy, dx, start[0], value(&primitive.depth, start), 0.0, 0.0, start[1], 0.0];
+            grf.put_row(next, &plane.map(|v| (v as f32).to_bits()));
+        }
         self.setup(&mut grf, attributes);
         self.execute(thread, ports, budget)
+    }
+
+    /// The upper left pixel of a channel of a subspan.
+    fn corner(&self, subspan: &Subspan, pixel: usize) -> [u32; 2] {
+        let [width, height] = self.coarse.unwrap_or([1; 2]);
+        let [x, y] = subspan.place;
+        [x + pixel as u32 % 2 * width, y + pixel as u32 / 2 * height]
     }
 
     /// The first register of the payload, and its primitive information.
@@ -432,11 +465,6 @@ impl PixelShader {
 pub(super) fn registers(first: usize, end: usize) -> u128 {
     let below = |n: usize| u128::MAX.checked_shr(128 - n.min(128) as u32).unwrap_or(0);
     below(end) & !below(first)
-}
-
-/// A pixel of a subspan.
-fn corner(subspan: &Subspan, pixel: usize) -> [u32; 2] {
-    [subspan.place[0] + pixel as u32 % 2, subspan.place[1] + pixel as u32 / 2]
 }
 
 /// The sample at which a pixel's centroid is evaluated; none for its centre.

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::format;
     use crate::memory::Memory;
-    use crate::port::surface::{Dimension, Image, Tiling};
+    use crate::port::surface::{ClearColour, Dimension, Image, Tiling};
 
     const BASE: u64 = 0x10_0000;
     const BYTES: usize = 1 << 16;
@@ -189,7 +189,7 @@ mod tests {
                 swizzle: [4, 5, 6, 7],
                 samples: 1,
                 interleaved: true,
-                clear: [0; 4],
+                clear: ClearColour::default(),
                 auxiliary: None,
                 may_be_clear: false,
             };

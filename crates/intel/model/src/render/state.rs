@@ -97,6 +97,10 @@ pub(super) struct State {
     pub pattern: State3dSamplePattern,
     pub sample_mask: u32,
     pub depth_stencil: State3dWmDepthStencil,
+    /// The test of depth bounds (Gen12).
+    pub depth_bounds: gen12::State3dDepthBounds,
+    /// Replication of primitives (Gen12).
+    pub replication: gen12::State3dPrimitiveReplication,
 }
 
 impl State {
@@ -134,9 +138,10 @@ impl State {
             pattern: latched(context)?,
             sample_mask: mask.sample_mask,
             depth_stencil: latched(context)?,
+            depth_bounds: latched(context)?,
+            replication: latched(context)?,
         };
         state.check()?;
-        check_gen12(context)?;
         Ok(state)
     }
 
@@ -183,27 +188,15 @@ impl State {
         self.extra.pixel_shader_valid && dispatched
     }
 
+    /// Number of positions in the entry of a vertex: one for each replica of a primitive.
+    pub fn positions(&self) -> usize {
+        self.replication.replication_count as usize + 1
+    }
+
     /// Number of samples of a pixel.
     pub fn samples(&self) -> usize {
         1 << self.multisample.number_of_multisamples
     }
-}
-
-/// Refuses features of Gen12 that the model does not support.
-fn check_gen12(context: &HardwareContext) -> Result<(), JobFault> {
-    let replication: gen12::State3dPrimitiveReplication = latched(context)?;
-    let bounds: gen12::State3dDepthBounds = latched(context)?;
-    let extra: State3dPsExtra = latched(context)?;
-    if replication.replication_count != 0 {
-        return Err(unimplemented("replication of primitives"));
-    }
-    if bounds.depth_bounds_test_enable != 0 {
-        return Err(unimplemented("the test of depth bounds"));
-    }
-    if extra.pixel_shader_is_per_coarse_pixel {
-        return Err(unimplemented("coarse pixels"));
-    }
-    Ok(())
 }
 
 /// Inputs of a stage's threads other than the payload.

@@ -18,6 +18,7 @@ impl PixelShader {
         self.variant.lanes == 16
             && self.generation == Generation::Gen9
             && !self.offsets
+            && self.coarse.is_none()
             && !self.shared.checks()
     }
 

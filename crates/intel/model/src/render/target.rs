@@ -13,6 +13,7 @@ use tepui_softgpu::{Fault, Protection};
 
 use super::MAX_SAMPLES;
 use super::blend::{Blend, Blending, MAX_TARGETS, has_logic, logic};
+use super::coarse::CoarsePixels;
 use super::depth::DepthFormat;
 use super::geometry::Barycentrics;
 use super::lines::SmoothLine;
@@ -38,6 +39,8 @@ pub(crate) struct OutputState {
     pub stipple: Option<[u32; TILE_SIDE]>,
     /// The tests of front and back faces.
     pub tests: [Tests; 2],
+    /// The range of the depth bounds test, if it is enabled.
+    pub depth_bounds: Option<[f32; 2]>,
     /// Whether tests are executed at render target writes.
     pub late: bool,
     /// The format of depth.
@@ -101,7 +104,7 @@ impl Target {
             _ => [1, 2],
         };
         let mut clear = [0; MAX_BYTES];
-        image.format.pack(image.clear, &mut clear[..image.format.bytes]);
+        image.format.pack(image.clear.channels, &mut clear[..image.format.bytes]);
         Target {
             block,
             clear,
@@ -176,6 +179,8 @@ pub(crate) struct BackEnd<'a> {
     /// ([`BackEnd::spread`]).
     pub strip: Option<[u32; 2]>,
     spread: bool,
+    /// The pixels of the channels, if these are coarse.
+    pub coarse: Option<Box<CoarsePixels>>,
     /// The primitive's barycentric coordinates.
     pub interpolation: Barycentrics,
     /// The layer of the render targets.
@@ -206,6 +211,7 @@ impl<'a> BackEnd<'a> {
             samples_of: [0; LANES],
             strip: None,
             spread: false,
+            coarse: None,
             interpolation: Barycentrics::default(),
             layer: 0,
             front: true,
@@ -386,6 +392,12 @@ impl<'a> BackEnd<'a> {
             if mask >> sample & 1 == 0 {
                 continue;
             }
+            if let Some(bounds) = self.output.depth_bounds
+                && self.tile.in_bounds([sample, y], 1 << x, bounds) == 0
+            {
+                mask &= !(1 << sample);
+                continue;
+            }
             let [low, high] = self.depth_range;
             let depth = match written.depth {
                 Some(depth) => depth.clamp(low, high),
@@ -407,6 +419,24 @@ impl<'a> BackEnd<'a> {
     /// # Errors
     /// Memory of the target is not bound.
     pub fn write(
+        &mut self,
+        memory: &mut Memory<'_>,
+        target: Option<&Target>,
+        [index, binding]: [usize; 2],
+        lane: usize,
+        written: &PixelWrite,
+    ) -> Result<(), Fault> {
+        let place = [index, binding];
+        let Some(mut coarse) = self.coarse.take() else {
+            return self.write_pixel(memory, target, place, lane, written);
+        };
+        let outcome = self.write_coarse(&mut coarse, memory, target, place, lane, written);
+        self.coarse = Some(coarse);
+        outcome
+    }
+
+    /// As [`BackEnd::write`], for a channel with a single pixel.
+    pub(super) fn write_pixel(
         &mut self,
         memory: &mut Memory<'_>,
         target: Option<&Target>,
@@ -552,6 +582,33 @@ impl Target {
         let [x, y] = [element[0] * width, element[1] * height];
         self.fill(memory, [x..x + width, y..y + height], layer)?;
         auxiliary.set_clear(memory, element, layer, false)
+    }
+
+    /// Writes the clear colour to all clear blocks of the level, and unmarks them.
+    pub fn resolve_all(&self, memory: &mut Memory<'_>) -> Result<(), Fault> {
+        let Some(auxiliary) = &self.auxiliary else { return Ok(()) };
+        let [width, height] =
+            [0, 1].map(|axis| self.level.size[axis].div_ceil(auxiliary.block()[axis]));
+        for layer in 0..self.level.layers {
+            for element in (0..height).flat_map(|y| (0..width).map(move |x| [x, y])) {
+                if auxiliary.is_clear(memory, element, layer)? {
+                    self.resolve(memory, element, layer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts the clear colour to a pixel, which the sampler reads, if it is in memory: part of a fast clear.
+    ///
+    /// source: Mesa, isl.c (`isl_get_sampler_clear_field_offset`): for formats of less than 128 bits.
+    pub fn convert_clear(&self, memory: &mut Memory<'_>) -> Result<(), Fault> {
+        match self.image.clear.pixel {
+            Some((at, before)) if self.image.format.bytes <= before.len() => {
+                memory.write(at, &self.clear[..before.len()])
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Fills an area with the clear colour.

@@ -89,7 +89,8 @@ impl Tessellation {
             kernel: hs.kernel_start_pointer,
             scratch: hs.scratch_space_base_pointer,
             scratch_size: hs.per_thread_scratch_space,
-            first: hs.dispatch_grf_start_register_for_urb_data,
+            first: hs.dispatch_grf_start_register_for_urb_data
+                | u32::from(hs.dispatch_grf_start_register_for_urb_data_5) << 5,
             alternative: hs.floating_point_mode,
         };
         let domain = Command {

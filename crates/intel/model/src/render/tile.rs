@@ -7,6 +7,7 @@ use tepui_intel_eu::Thread;
 use tepui_raster::{Bins, Compare, Coverage, Shape, TILE_SIDE, Tests};
 use tepui_softgpu::AddressSpace;
 
+use super::coarse::CoarsePixels;
 use super::depth::Buffers;
 use super::geometry::{Primitive, Scene};
 use super::pixel::{PixelShader, Subspan, ThreadParameters};
@@ -47,7 +48,7 @@ pub(super) struct PixelCounts {
 /// A worker's result.
 pub(super) struct WorkerResult {
     pub stats: JobStats,
-    counts: PixelCounts,
+    pub(super) counts: PixelCounts,
 }
 
 impl SceneRenderer<'_> {
@@ -83,7 +84,7 @@ impl SceneRenderer<'_> {
                 core,
                 memory: Memory::new(self.vm),
                 thread: shared.thread(),
-                ports: Ports::of_pixels(self.vm, shared, BackEnd::new(self.output)),
+                ports: Ports::of_pixels(self.vm, shared, self.back_end()),
                 coverage: Coverage::default(),
                 pending: Vec::new(),
                 budget: self.gpu.options.max_instructions,
@@ -113,6 +114,15 @@ impl SceneRenderer<'_> {
     }
 }
 
+impl<'a> SceneRenderer<'a> {
+    fn back_end(&self) -> BackEnd<'a> {
+        let coarse = self.shader.and_then(|shader| shader.coarse);
+        let mut back_end = BackEnd::new(self.output);
+        back_end.coarse = coarse.map(|size| Box::new(CoarsePixels::of(size)));
+        back_end
+    }
+}
+
 /// The columns of a pair of rows whose strips are fully covered.
 pub(super) fn whole_strips([upper, lower]: [u32; 2]) -> u32 {
     let both = upper & lower;
@@ -129,15 +139,15 @@ pub(super) struct Worker<'w, 'a> {
     memory: Memory<'w>,
     thread: Thread,
     pub ports: Ports<'w>,
-    coverage: Coverage<MAX_SAMPLES>,
+    pub(super) coverage: Coverage<MAX_SAMPLES>,
     /// Subspans for the next thread.
-    pending: Vec<Subspan>,
+    pub(super) pending: Vec<Subspan>,
     pub budget: u64,
     pub part: WorkerResult,
 }
 
 impl<'w> Worker<'w, '_> {
-    fn back_end(&mut self) -> Result<&mut BackEnd<'w>, JobFault> {
+    pub(super) fn back_end(&mut self) -> Result<&mut BackEnd<'w>, JobFault> {
         self.ports.pixels_mut().ok_or_else(|| JobFault::new(UNIT, "pixels without a back end"))
     }
 
@@ -151,7 +161,8 @@ impl<'w> Worker<'w, '_> {
         let output = self.drawing.output;
         // Depth and stencil are read only if a test uses them: otherwise there may be no buffer.
         let looked_at = [
-            output.tests.iter().any(|t| t.write || t.depth != Compare::ALWAYS),
+            output.depth_bounds.is_some()
+                || output.tests.iter().any(|t| t.write || t.depth != Compare::ALWAYS),
             output.tests.iter().any(|t| t.stencil.is_some()),
         ];
         let unorm = match output.depth_format {
@@ -201,6 +212,9 @@ impl<'w> Worker<'w, '_> {
         back_end.depth_range = primitive.depth_range;
         back_end.plane = [plane[0] as f32, plane[1] as f32, start as f32];
         let tests = back_end.tests();
+        if let Some(size) = self.drawing.shader.and_then(|shader| shader.coarse) {
+            return self.coarse_shape(corner, primitive, tests, size);
+        }
         if count == 1 {
             return self.shape_of_pixels(corner, primitive, tests);
         }
@@ -210,33 +224,14 @@ impl<'w> Worker<'w, '_> {
             let mut passed = [[0u32; 2]; MAX_SAMPLES];
             let mut any = [0u32; 2];
             for sample in 0..count {
-                if output.sample_mask >> sample & 1 == 0 {
-                    continue;
-                }
                 for row in 0..2 {
                     let line = y + row;
                     if line < from || line >= to {
                         continue;
                     }
-                    let bits =
-                        self.coverage.bits[sample][line] & self.pattern(corner, line, primitive);
+                    let bits = self.covered_line(corner, primitive, [sample, line]);
+                    let left = self.test_line(primitive, tests, [sample, line], bits)?;
                     covered[sample][row] = bits;
-                    if bits == 0 {
-                        continue;
-                    }
-                    let left = if output.late || tests.is_trivial() {
-                        bits
-                    } else {
-                        let [dx, dy] = output.samples.px(sample);
-                        let plane = self.plane()?;
-                        let range = primitive.depth_range;
-                        let at = [dx, line as f32 + dy];
-                        let tile = &mut self.back_end()?.tile;
-                        tile.test_row(tests, [sample, line], bits, &plane, at, range)
-                    };
-                    if !output.late {
-                        self.part.counts.passed += u64::from(left.count_ones());
-                    }
                     passed[sample][row] = left;
                     any[row] |= left;
                 }
@@ -246,6 +241,45 @@ impl<'w> Worker<'w, '_> {
             }
         }
         self.flush(primitive)
+    }
+
+    /// The pixels of a line that a shape covers at a sample.
+    pub(super) fn covered_line(
+        &self,
+        corner: [u32; 2],
+        primitive: &Primitive,
+        [sample, line]: [usize; 2],
+    ) -> u32 {
+        match self.drawing.output.sample_mask >> sample & 1 {
+            0 => 0,
+            _ => self.coverage.bits[sample][line] & self.pattern(corner, line, primitive),
+        }
+    }
+
+    /// Executes the early tests of a line's pixels at a sample; returns those that pass.
+    pub(super) fn test_line(
+        &mut self,
+        primitive: &Primitive,
+        tests: &Tests,
+        [sample, line]: [usize; 2],
+        mut bits: u32,
+    ) -> Result<u32, JobFault> {
+        let output = self.drawing.output;
+        if output.late || bits == 0 {
+            return Ok(bits);
+        }
+        if !tests.is_trivial() || output.depth_bounds.is_some() {
+            let [dx, dy] = output.samples.px(sample);
+            let plane = self.plane()?;
+            let at = [dx, line as f32 + dy];
+            let tile = &mut self.back_end()?.tile;
+            if let Some(bounds) = output.depth_bounds {
+                bits = tile.in_bounds([sample, line], bits, bounds);
+            }
+            bits = tile.test_row(tests, [sample, line], bits, &plane, at, primitive.depth_range);
+        }
+        self.part.counts.passed += u64::from(bits.count_ones());
+        Ok(bits)
     }
 
     /// As [`Worker::shape`], for single-sampled pixels.
@@ -275,6 +309,12 @@ impl<'w> Worker<'w, '_> {
             }
         }
         let mut passed = covered;
+        if let Some(bounds) = output.depth_bounds.filter(|_| !output.late) {
+            let tile = &self.back_end()?.tile;
+            for (line, passed) in passed.iter_mut().enumerate().take(to).skip(from) {
+                *passed = tile.in_bounds([0, line], *passed, bounds);
+            }
+        }
         if tested {
             let back_end = self.back_end()?;
             let (plane, range) = (back_end.plane, back_end.depth_range);
@@ -411,14 +451,14 @@ impl<'w> Worker<'w, '_> {
     }
 
     /// Adds a subspan to the next thread, which runs when it is full.
-    fn add(&mut self, primitive: &Primitive, subspan: Subspan) -> Result<(), JobFault> {
+    pub(super) fn add(&mut self, primitive: &Primitive, subspan: Subspan) -> Result<(), JobFault> {
         self.pending.push(subspan);
         let full = self.drawing.shader.is_some_and(|s| self.pending.len() >= s.subspans());
         if full { self.flush(primitive) } else { Ok(()) }
     }
 
     /// Runs the thread of the pending subspans.
-    fn flush(&mut self, primitive: &Primitive) -> Result<(), JobFault> {
+    pub(super) fn flush(&mut self, primitive: &Primitive) -> Result<(), JobFault> {
         let Some(shader) = self.drawing.shader else { return Ok(()) };
         if self.pending.is_empty() {
             return Ok(());

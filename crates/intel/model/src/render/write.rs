@@ -48,6 +48,7 @@ impl BackEnd<'_> {
         let blend = &output.blending.entries[index % MAX_TARGETS];
         if output.samples.count != 1
             || output.operation.is_some()
+            || self.coarse.is_some()
             || self.smooth.is_some()
             || blend.logic.is_some()
         {
@@ -445,7 +446,7 @@ mod tests {
     use super::super::target::OutputState;
     use super::*;
     use crate::format;
-    use crate::port::surface::{Dimension, Image, Tiling};
+    use crate::port::surface::{ClearColour, Dimension, Image, Tiling};
 
     const BASE: u64 = 0x10_0000;
     const BYTES: usize = 1 << 16;
@@ -473,7 +474,7 @@ mod tests {
             swizzle: [6, 5, 4, 7],
             samples: 1,
             interleaved: false,
-            clear: [0; 4],
+            clear: ClearColour::default(),
             auxiliary: None,
             may_be_clear: false,
         }
@@ -486,6 +487,7 @@ mod tests {
             sample_mask: 1,
             stipple: None,
             tests: [Tests::NONE; 2],
+            depth_bounds: None,
             late: true,
             depth_format: DepthFormat::Float,
             depth_present: false,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tepui_intel_isa::{Generation, asm};
 use tepui_intel_model::{Batch, Gpu, HardwareContext, JobStats, Options};
 use tepui_intel_packets::bindings::State3dBindingTablePointersPs;
+use tepui_intel_packets::gen12;
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::output::{State3dClearParams, State3dDepthBuffer, State3dHierDepthBuffer};
 use tepui_intel_packets::pixel::{
@@ -50,36 +51,35 @@ impl Bench {
     }
 
     pub fn with(options: Options) -> Bench {
-        let chip = tepui_intel_chips::chip("skl").unwrap();
+        Bench::of("skl", options)
+    }
+
+    /// A bench with the virtual Tiger Lake.
+    pub fn tiger_lake() -> Bench {
+        Bench::of("tgl", Options { threads: 2, ..Options::default() })
+    }
+
+    fn of(chip: &str, options: Options) -> Bench {
+        let chip = tepui_intel_chips::chip(chip).unwrap();
         let vm = AddressSpace::new(12, 48);
         let memory = Arc::new(Memory::new(BYTES).unwrap());
         vm.bind(BASE, memory, 0, BYTES as u64, Protection::READ | Protection::WRITE).unwrap();
         let gpu = Gpu::new(chip, options);
         let context = gpu.context();
         let mut bench = Bench { gpu, vm, context, batch: Vec::new() };
-        // A colour for all sixteen channels.
-        let colour = [0.0f32, 1.0, 0.2, 0.6].map(f32::to_bits);
-        let moves: String = (0..4)
-            .map(|k| {
-                format!("mov(1) g127.{k}<1>UD {:#010x}UD {{ align1 WE_all 1N }};\n", colour[k])
-            })
-            .collect();
-        let end = "sendc(16) null<1>UD g127<8,8,1>UD 0x82031100 render MsgDesc: { align1 1H EOT };";
-        let code = asm::assemble(Generation::Gen9, &format!("{moves}{end}")).unwrap();
+        let code = asm::assemble(chip.generation, &kernel(chip.generation)).unwrap();
         bench.put(KERNEL, &code);
         bench.put(TABLE, &(SURFACE as u32).to_le_bytes());
         bench.put(VIEWPORT, &[0.0f32, 1.0].map(f32::to_le_bytes).concat());
-        bench.put(SURFACE, &Bench::surface().pack().unwrap());
-        let bases = StateBaseAddress {
-            surface_state_base_address_modify_enable: true,
-            surface_state_base_address: BASE,
-            dynamic_state_base_address_modify_enable: true,
-            dynamic_state_base_address: BASE,
-            instruction_base_address_modify_enable: true,
-            instruction_base_address: BASE,
-            ..StateBaseAddress::default()
+        let surface = match chip.generation {
+            Generation::Gen9 => Bench::surface(),
+            // The clear colour is in memory.
+            Generation::Gen12 => {
+                RenderSurfaceState { red_clear_color: 0, alpha_clear_color: 0, ..Bench::surface() }
+            }
         };
-        bench.add(&bases.pack().unwrap());
+        bench.set_surface(&surface);
+        bench.bases(chip.generation);
         let clip = State3dClip { perspective_divide_disable: true, ..State3dClip::default() };
         bench.add(&clip.pack().unwrap());
         let rectangle = State3dDrawingRectangle {
@@ -100,9 +100,7 @@ impl Bench {
         };
         bench.add(&pattern.pack().unwrap());
         bench.pixel_shader(false);
-        // No depth.
-        let depth = State3dDepthBuffer { surface_type: 7, ..State3dDepthBuffer::default() };
-        bench.add(&depth.pack().unwrap());
+        bench.no_depth(chip.generation);
         let buffer = VertexBufferState {
             address_modify_enable: true,
             buffer_pitch: 12,
@@ -134,6 +132,68 @@ impl Bench {
         bench.add(&zeros.pack().unwrap());
         bench.add(&position.pack().unwrap());
         bench
+    }
+
+    fn bases(&mut self, generation: Generation) {
+        match generation {
+            Generation::Gen9 => {
+                let bases = StateBaseAddress {
+                    surface_state_base_address_modify_enable: true,
+                    surface_state_base_address: BASE,
+                    dynamic_state_base_address_modify_enable: true,
+                    dynamic_state_base_address: BASE,
+                    instruction_base_address_modify_enable: true,
+                    instruction_base_address: BASE,
+                    ..StateBaseAddress::default()
+                };
+                self.add(&bases.pack().unwrap());
+            }
+            Generation::Gen12 => {
+                let bases = gen12::StateBaseAddress {
+                    surface_state_base_address_modify_enable: true,
+                    surface_state_base_address: BASE,
+                    dynamic_state_base_address_modify_enable: true,
+                    dynamic_state_base_address: BASE,
+                    instruction_base_address_modify_enable: true,
+                    instruction_base_address: BASE,
+                    ..gen12::StateBaseAddress::default()
+                };
+                self.add(&bases.pack().unwrap());
+            }
+        }
+    }
+
+    /// Null depth and stencil buffers.
+    fn no_depth(&mut self, generation: Generation) {
+        const NULL: u32 = 7;
+        match generation {
+            Generation::Gen9 => {
+                let depth = State3dDepthBuffer { surface_type: NULL, ..Default::default() };
+                self.add(&depth.pack().unwrap());
+            }
+            Generation::Gen12 => {
+                let depth = gen12::State3dDepthBuffer { surface_type: NULL, ..Default::default() };
+                self.add(&depth.pack().unwrap());
+                let stencil =
+                    gen12::State3dStencilBuffer { surface_type: NULL, ..Default::default() };
+                self.add(&stencil.pack().unwrap());
+            }
+        }
+    }
+
+    /// Tiger Lake's depth buffer of 16 bits, without a hierarchical one.
+    pub fn depth_buffer_of_gen12(&mut self) {
+        let buffer = gen12::State3dDepthBuffer {
+            surface_type: 1,
+            surface_format: 5,
+            surface_pitch: 127,
+            depth_write_enable: true,
+            surface_base_address: BASE + DEPTH,
+            width: SIZE[0] - 1,
+            height: SIZE[1] - 1,
+            ..gen12::State3dDepthBuffer::default()
+        };
+        self.add(&buffer.pack().unwrap());
     }
 
     /// The render target's surface state.
@@ -261,6 +321,28 @@ impl Bench {
         let mut bytes = vec![0; (4 * SIZE[0] * SIZE[1]) as usize];
         self.vm.read(BASE + IMAGE, &mut bytes).unwrap();
         bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
+    }
+}
+
+/// A pixel shader for sixteen channels that writes [`COLOUR`].
+fn kernel(generation: Generation) -> String {
+    let colour = [0.0f32, 1.0, 0.2, 0.6].map(f32::to_bits);
+    match generation {
+        Generation::Gen9 => {
+            let moves = colour.into_iter().enumerate().map(|(k, value)| {
+                format!("mov(1) g127.{k}<1>UD {value:#010x}UD {{ align1 WE_all 1N }};\n")
+            });
+            let end =
+                "sendc(16) null<1>UD g127<8,8,1>UD 0x82031100 render MsgDesc: { align1 1H EOT };";
+            moves.chain([end.to_owned()]).collect()
+        }
+        Generation::Gen12 => {
+            let moves = [126, 120, 122, 124].into_iter().zip(colour).map(|(register, value)| {
+                format!("mov(16) g{register}<1>UD {value:#010x}UD {{ align1 1H }};\n")
+            });
+            let end = "sendc(16) nullUD g126UD g120UD 0x04031000 0x00000180 render MsgDesc: { align1 1H EOT };";
+            moves.chain([end.to_owned()]).collect()
+        }
     }
 }
 

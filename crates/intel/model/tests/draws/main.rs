@@ -3,6 +3,7 @@
 mod auxiliary;
 mod bench;
 mod copied;
+mod gen12;
 
 use tepui_intel_packets::output::{
     BlendState, ColorCalcState, CompareFunction, State3dBlendStatePointers, State3dCcStatePointers,

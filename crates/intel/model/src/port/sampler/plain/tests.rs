@@ -10,7 +10,7 @@ use super::super::strip::StripPosition;
 use super::*;
 use crate::format;
 use crate::port::auxiliary::Auxiliary;
-use crate::port::surface::Tiling;
+use crate::port::surface::{ClearColour, Tiling};
 
 const BASE: u64 = 0x10_0000;
 const BYTES: usize = 1 << 20;
@@ -67,7 +67,7 @@ fn image(number: u32, tiling: Tiling, size: [u32; 2], levels: u32) -> Image {
         swizzle: [6, 5, 4, 7],
         samples: 1,
         interleaved: false,
-        clear: [0; 4],
+        clear: ClearColour::default(),
         auxiliary: None,
         may_be_clear: false,
     }
@@ -103,7 +103,7 @@ fn loads_are_those_of_single_texels() {
         if numbers.below(2) == 0 {
             image.auxiliary = Some(Auxiliary::hiz(BASE + 0xc_0000, 256, 128));
             image.may_be_clear = true;
-            image.clear = [0.25f32, 1.0, 0.5, 0.75].map(f32::to_bits);
+            image.clear.channels = [0.25f32, 1.0, 0.5, 0.75].map(f32::to_bits);
             for level in 0..image.levels {
                 let marks = image.auxiliary.unwrap().plane(&image, level);
                 for place in 0..256 {

@@ -1,0 +1,166 @@
+//! Coarse pixels (Gen12): areas of up to four by four pixels that a channel of a pixel thread shades together.
+//!
+//! Coverage, tests and writes stay those of pixels: a channel's write goes to all pixels of its area that passed.
+
+use tepui_intel_packets::gen12::{CpsState, State3dCpsPointers};
+use tepui_raster::{TILE_SIDE, Tests};
+use tepui_softgpu::Fault;
+
+use super::geometry::Primitive;
+use super::pixel::Subspan;
+use super::state::{State, latched, read};
+use super::target::{BackEnd, LANES, PixelWrite, Target};
+use super::tile::Worker;
+use super::{MAX_SAMPLES, UNIT, unimplemented};
+use crate::context::HardwareContext;
+use crate::job::JobFault;
+use crate::memory::Memory;
+
+/// Maximum width and height of a coarse pixel.
+const MAX_SIDE: u32 = 4;
+const MAX_PIXELS: usize = (MAX_SIDE * MAX_SIDE) as usize;
+
+/// The size in pixels of coarse pixels, if the pixel shader of a draw is executed for these.
+///
+/// Assumption: all viewports have the size of the first; drivers write the same for all.
+pub(super) fn size(
+    context: &HardwareContext,
+    memory: &mut Memory<'_>,
+    state: &State,
+) -> Result<Option<[u32; 2]>, JobFault> {
+    /// Values of Coarse Pixel Shading Mode.
+    const NONE: u32 = 0;
+    const CONSTANT: u32 = 1;
+    /// Bits of the fraction of a size.
+    const FRACTION: u32 = 7;
+    if !state.extra.pixel_shader_is_per_coarse_pixel {
+        return Ok(None);
+    }
+    let pointers: State3dCpsPointers = latched(context)?;
+    let at = context.bases.dynamic + pointers.coarse_pixel_shading_state_array_pointer;
+    let cps: CpsState = read(memory, at)?;
+    let size = match cps.coarse_pixel_shading_mode {
+        NONE => [1; 2],
+        CONSTANT => [cps.min_cp_size_x, cps.min_cp_size_y].map(|side| side >> FRACTION),
+        _ => return Err(unimplemented("coarse pixels whose size depends on the place")),
+    };
+    match size.iter().all(|side| matches!(*side, 1 | 2 | MAX_SIDE)) {
+        true => Ok(Some(size)),
+        false => Err(JobFault::new(UNIT, format!("coarse pixels of {} by {}", size[0], size[1]))),
+    }
+}
+
+/// The pixels of the channels of a thread.
+pub(crate) struct CoarsePixels {
+    size: [u32; 2],
+    /// The samples of each pixel that passed early tests, row by row.
+    covered: [[u32; MAX_PIXELS]; LANES],
+    /// Pixels whose late tests have been executed.
+    tested: [u32; LANES],
+}
+
+impl CoarsePixels {
+    pub fn of(size: [u32; 2]) -> CoarsePixels {
+        CoarsePixels { size, covered: [[0; MAX_PIXELS]; LANES], tested: [0; LANES] }
+    }
+
+    /// Begins a thread.
+    pub fn begin(&mut self) {
+        self.tested = [0; LANES];
+    }
+}
+
+impl BackEnd<'_> {
+    /// As [`BackEnd::write`], for each pixel of a channel's coarse pixel.
+    ///
+    /// Assumption: the coverage that a shader computes has the samples of one pixel after the other.
+    pub(super) fn write_coarse(
+        &mut self,
+        coarse: &mut CoarsePixels,
+        memory: &mut Memory<'_>,
+        target: Option<&Target>,
+        place: [usize; 2],
+        lane: usize,
+        written: &PixelWrite,
+    ) -> Result<(), Fault> {
+        let ([x, y], covered) = (self.places[lane], self.covered[lane]);
+        let [width, height] = coarse.size;
+        let samples = self.output.samples.count as u32;
+        let mut outcome = Ok(());
+        for pixel in 0..width * height {
+            let of_pixel = &mut coarse.covered[lane][pixel as usize];
+            if *of_pixel == 0 {
+                continue;
+            }
+            self.places[lane] = [x + pixel % width, y + pixel / width];
+            self.covered[lane] = *of_pixel;
+            self.tested &= !(1 << lane);
+            self.tested |= (coarse.tested[lane] >> pixel & 1) << lane;
+            let shift = pixel * samples;
+            let mask = written.mask.map(|mask| mask.checked_shr(shift).unwrap_or(0));
+            let written = PixelWrite { mask, ..*written };
+            outcome = outcome.and(self.write_pixel(memory, target, place, lane, &written));
+            *of_pixel = self.covered[lane];
+            coarse.tested[lane] |= (self.tested >> lane & 1) << pixel;
+        }
+        (self.places[lane], self.covered[lane]) = ([x, y], covered);
+        outcome
+    }
+}
+
+impl Worker<'_, '_> {
+    /// As [`Worker::shape`], for coarse pixels.
+    pub(super) fn coarse_shape(
+        &mut self,
+        corner: [u32; 2],
+        primitive: &Primitive,
+        tests: &Tests,
+        [width, height]: [u32; 2],
+    ) -> Result<(), JobFault> {
+        let count = self.drawing.output.samples.count;
+        let [from, to] = self.coverage.rows;
+        let mut covered = [[0u32; TILE_SIDE]; MAX_SAMPLES];
+        let mut passed = [[0u32; TILE_SIDE]; MAX_SAMPLES];
+        for sample in 0..count {
+            for line in from..to {
+                let bits = self.covered_line(corner, primitive, [sample, line]);
+                covered[sample][line] = bits;
+                passed[sample][line] = self.test_line(primitive, tests, [sample, line], bits)?;
+            }
+        }
+        let (wide, high) = (2 * width as usize, 2 * height as usize);
+        for top in (from / high * high..to).step_by(high) {
+            for left in (0..TILE_SIDE).step_by(wide) {
+                let place = [corner[0] + left as u32, corner[1] + top as u32];
+                let mut subspan = Subspan { place, ..Subspan::default() };
+                let mut pixels = [[0u32; MAX_PIXELS]; 4];
+                for (quarter, pixels) in pixels.iter_mut().enumerate() {
+                    let x = left + quarter % 2 * width as usize;
+                    let y = top + quarter / 2 * height as usize;
+                    for pixel in 0..(width * height) as usize {
+                        let (x, y) = (x + pixel % width as usize, y + pixel / width as usize);
+                        for sample in 0..count {
+                            let bit = |rows: &[u32; TILE_SIDE]| rows[y] >> x & 1;
+                            pixels[pixel] |= bit(&passed[sample]) << sample;
+                            let place = (pixel * count + sample) as u32;
+                            subspan.coverage[quarter] |=
+                                bit(&covered[sample]).checked_shl(place).unwrap_or(0);
+                        }
+                    }
+                    subspan.covered[quarter] = pixels.iter().fold(0, |all, bits| all | bits);
+                }
+                let shaded = subspan.covered.iter().filter(|mask| **mask != 0).count();
+                if shaded == 0 || self.drawing.shader.is_none() {
+                    continue;
+                }
+                self.part.counts.shaded += shaded as u64;
+                let slot = 4 * self.pending.len();
+                if let Some(coarse) = &mut self.back_end()?.coarse {
+                    coarse.covered[slot..slot + 4].copy_from_slice(&pixels);
+                }
+                self.add(primitive, subspan)?;
+            }
+        }
+        self.flush(primitive)
+    }
+}
