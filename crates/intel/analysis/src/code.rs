@@ -79,12 +79,21 @@ impl Code {
     /// # Errors
     /// As [`Code::decode`].
     pub fn new(insts: Vec<Inst>) -> Result<Code, CodeError> {
-        let mut offsets = Vec::with_capacity(insts.len() + 1);
         let mut offset = 0;
-        for inst in &insts {
-            offsets.push(offset);
+        let place = |inst: Inst| {
+            let at = offset;
             offset += inst.bytes();
-        }
+            (at, inst)
+        };
+        Code::placed(insts.into_iter().map(place).collect())
+    }
+
+    /// A program of instructions at ascending offsets, some of which may be left out.
+    ///
+    /// # Errors
+    /// As [`Code::decode`].
+    pub fn placed(insts: Vec<(usize, Inst)>) -> Result<Code, CodeError> {
+        let (offsets, insts): (Vec<usize>, Vec<Inst>) = insts.into_iter().unzip();
         let index: HashMap<usize, u32> =
             offsets.iter().enumerate().map(|(n, &offset)| (offset, n as u32)).collect();
         let mut targets = Vec::with_capacity(insts.len());

@@ -5,15 +5,20 @@
 //! Copies, and instructions that ignore the mask, propagate whether a value was written, since compilers move
 //! whole registers; any other use of an unwritten value is a finding, and so are unwritten offsets and data
 //! of messages in executing channels.
+//!
+//! On Gen12 it also follows the software scoreboard ([`tepui_intel_analysis::scoreboard`]) along the thread's path: accesses of
+//! registers that annotations do not order are findings, which execution in order would hide.
 
 use std::collections::HashSet;
 
+use tepui_intel_analysis::scoreboard::Tracker;
 use tepui_intel_isa::{Opcode, Sfid};
 
 use crate::memory::GENERAL;
 use crate::message::{Message, REGISTER_BYTES};
 use crate::op::Op;
 use crate::operand::{CHANNELS, Layout, address};
+use crate::program::Program;
 use crate::thread::{REGISTERS, Thread};
 
 /// Pattern that marks unwritten registers while the payload is written.
@@ -33,11 +38,20 @@ pub enum UnwrittenStorage {
     Memory,
 }
 
-/// A use of an unwritten value.
+/// The kind of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FindingKind {
+    /// A use of an unwritten value.
+    Unwritten(UnwrittenStorage),
+    /// An access of a register that the software scoreboard does not order after an earlier one.
+    Unordered,
+}
+
+/// A mistake of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The storage.
-    pub unwritten: UnwrittenStorage,
+    /// The kind.
+    pub kind: FindingKind,
     /// Byte offset of the instruction from the program's start.
     pub ip: u32,
     /// The instruction in assembly.
@@ -54,14 +68,22 @@ pub(crate) struct Checker {
     /// Whether the payload has been examined.
     begun: bool,
     /// Instructions that already have a finding.
-    seen: HashSet<(UnwrittenStorage, u32)>,
+    seen: HashSet<(FindingKind, u32)>,
     /// Findings, without their instructions.
     found: Vec<Finding>,
+    /// The scoreboard, of programs that have one.
+    scoreboard: Option<Tracker>,
 }
 
 impl Checker {
     pub fn new() -> Checker {
-        Checker { written: [0; REGISTERS], begun: false, seen: HashSet::new(), found: Vec::new() }
+        Checker {
+            written: [0; REGISTERS],
+            begun: false,
+            seen: HashSet::new(),
+            found: Vec::new(),
+            scoreboard: None,
+        }
     }
 
     /// Marks all registers, before a payload is written to them.
@@ -70,11 +92,12 @@ impl Checker {
         self.begun = false;
     }
 
-    /// Determines which registers the payload has written, and clears the others.
-    pub fn begin(&mut self, grf: &mut [u8]) {
+    /// Determines which registers the payload has written, and clears the others; begins with the program's scoreboard.
+    pub fn begin(&mut self, grf: &mut [u8], program: &Program) {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
+        self.scoreboard = program.scoreboard().cloned();
         self.seen.clear();
         self.written = [0; REGISTERS];
         let registers = grf.as_chunks_mut::<REGISTER_BYTES>().0;
@@ -111,7 +134,7 @@ impl Checker {
 
     fn find(&mut self, op: &Op, at: usize, channels: u32) {
         let (register, byte) = (at / REGISTER_BYTES, at % REGISTER_BYTES);
-        self.note(op.ip, UnwrittenStorage::Register, || {
+        self.note(op.ip, FindingKind::Unwritten(UnwrittenStorage::Register), || {
             format!(
                 "byte {byte} of g{register} is read, but was never written (channels {channels:#x} of the instruction)"
             )
@@ -119,10 +142,40 @@ impl Checker {
     }
 
     /// Adds a finding, unless there was one of its kind for the instruction.
-    pub fn note(&mut self, ip: u32, unwritten: UnwrittenStorage, what: impl FnOnce() -> String) {
-        if self.found.len() < MAX_FINDINGS && self.seen.insert((unwritten, ip)) {
+    pub fn note(&mut self, ip: u32, kind: FindingKind, what: impl FnOnce() -> String) {
+        if self.found.len() < MAX_FINDINGS && self.seen.insert((kind, ip)) {
             let instruction = String::new();
-            self.found.push(Finding { unwritten, ip, instruction, what: what() });
+            self.found.push(Finding { kind, ip, instruction, what: what() });
+        }
+    }
+
+    /// Checks that the scoreboard orders the accesses of operation `n` of a program, before it executes.
+    pub fn order(&mut self, thread: &Thread, program: &Program, n: usize) {
+        let (Some(scoreboard), Some(op)) = (&mut self.scoreboard, program.ops.get(n)) else {
+            return;
+        };
+        let executed = thread.enabled(op) & thread.predicated(op);
+        let through_address = |layout: &Layout, bytes: usize| match layout {
+            Layout::Indirect { .. } | Layout::PerRow { .. } => channels(executed)
+                .filter_map(|channel| place(thread, layout, channel, bytes))
+                .filter(|&at| at < GENERAL)
+                .fold(0, |mask, at| mask | 1u128 << (at / REGISTER_BYTES)),
+            _ => 0,
+        };
+        let sources = op.src.iter().map(|src| through_address(&src.layout, src.ty.bytes()));
+        let reads = sources.fold(0, |all, mask| all | mask);
+        let writes = op.dst.layout.as_ref();
+        let writes = writes.map_or(0, |layout| through_address(layout, op.dst.ty.bytes()));
+        let mut first = None;
+        scoreboard.execute(n, [reads, writes], |finding| {
+            first.get_or_insert(finding);
+        });
+        if let Some(finding) = first {
+            self.note(op.ip, FindingKind::Unordered, || {
+                let earlier = program.ops.get(finding.producer).map_or(0, |op| op.ip);
+                let earlier = format!("`{}` at {earlier:#x}", program.text(earlier));
+                format!("it {}", finding.description(&earlier))
+            });
         }
     }
 

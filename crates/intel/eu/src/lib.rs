@@ -10,7 +10,8 @@
 //! channels, computes, and writes the enabled ones (`rows`). Flow control keeps one instruction pointer, and for each
 //! channel that is not there the operation at which it resumes (`thread`). Operations between two messages are
 //! translated to the host's vector instructions, with their flow control, once a program has run a few times
-//! (`translate`). A thread can be checked for reads of registers that it never wrote (`check`, [`Thread::checked`]).
+//! (`translate`). A thread can be checked for reads of registers that it never wrote, and for accesses that the software
+//! scoreboard does not order (`check`, [`Thread::checked`]); it can count what it executes ([`Thread::counted`]).
 
 mod alu;
 mod check;
@@ -30,10 +31,10 @@ mod rows;
 pub mod thread;
 mod translate;
 
-pub use check::{Finding, UnwrittenStorage};
+pub use check::{Finding, FindingKind, UnwrittenStorage};
 pub use copies::{Coordinate, Term, TexelCopy};
 pub use fault::{Fault, FaultKind, Refusal};
 pub use inputs::Inputs;
 pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
 pub use program::Program;
-pub use thread::{Dispatch, REGISTERS, Stop, Thread};
+pub use thread::{Counts, Dispatch, REGISTERS, Stop, Thread};

@@ -2,7 +2,7 @@
 
 use tepui_intel_isa::{Sfid, message as fields};
 
-use crate::check::{Finding, UnwrittenStorage};
+use crate::check::{Finding, FindingKind, UnwrittenStorage};
 use crate::fault::Refusal;
 use crate::thread::Thread;
 
@@ -163,7 +163,7 @@ impl<'t> ThreadView<'t> {
     #[cold]
     pub fn note(&mut self, unwritten: UnwrittenStorage, what: impl FnOnce() -> String) {
         if let Some(checker) = &mut self.thread.checker {
-            checker.note(self.message.ip, unwritten, what);
+            checker.note(self.message.ip, FindingKind::Unwritten(unwritten), what);
         }
     }
 

@@ -1,7 +1,11 @@
 //! A decoded program, which threads execute.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use tepui_intel_analysis::access::Descriptors;
+use tepui_intel_analysis::scoreboard::{Rules, Tracker};
+use tepui_intel_analysis::{Code, timing};
 use tepui_intel_isa::{
     Arf, Condition, Desc, Form, Generation, Inst, Location, MathFunction, Opcode, Register, Src,
     SyncFunction, Type,
@@ -32,6 +36,8 @@ pub struct Program {
     channels: u32,
     copies: Option<Box<TexelCopy>>,
     translation: LazyTranslation,
+    /// The scoreboard at the program's start, once a thread is checked.
+    scoreboard: OnceLock<Option<Tracker>>,
 }
 
 impl Program {
@@ -168,7 +174,30 @@ impl Program {
             inputs,
             channels,
             translation: LazyTranslation::after(RUNS_BEFORE_TRANSLATION),
+            scoreboard: OnceLock::new(),
         })
+    }
+
+    /// The general registers that the channels of an operation fill, at least one.
+    pub(crate) fn registers(&self, n: usize) -> u64 {
+        self.insts.get(n).map_or(0, |inst| {
+            let sizes = timing::sizes(inst, Descriptors::of(inst));
+            u64::try_from(sizes.execution).map_or(1, |registers| registers.max(1))
+        })
+    }
+
+    /// The software scoreboard at the program's start; `None` of generations without one, and of programs that jump to
+    /// instructions before their entry.
+    pub(crate) fn scoreboard(&self) -> Option<&Tracker> {
+        let make = || {
+            let placed = self.instructions().map(|(ip, inst)| (ip as usize, *inst));
+            let placed: Vec<(usize, Inst)> = placed.collect();
+            let ascending = placed.is_sorted_by_key(|(ip, _)| *ip);
+            let gen12 = placed.first()?.1.generation >= Generation::Gen12;
+            let code = (gen12 && ascending).then(|| Code::placed(placed).ok())??;
+            Some(Tracker::new(&code, Rules::MESA))
+        };
+        self.scoreboard.get_or_init(make).as_ref()
     }
 
     /// A fault of the instruction at an address.

@@ -68,6 +68,35 @@ pub struct Thread {
     pub(crate) host: HostState,
     /// The checker, in checked threads.
     pub(crate) checker: Option<Box<Checker>>,
+    /// What was executed, in counted threads.
+    counts: Option<Counts>,
+}
+
+/// Instructions that a thread has executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Instructions.
+    pub instructions: u64,
+    /// The general registers that their channels fill, one at least for each: work that does not depend on the width in which
+    /// it is done.
+    pub registers: u64,
+    /// Messages.
+    pub messages: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.instructions += other.instructions;
+        self.registers += other.registers;
+        self.messages += other.messages;
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Counts { instructions, registers, messages } = self;
+        write!(f, "{instructions} instructions of {registers} registers, {messages} messages")
+    }
 }
 
 /// State of a thread for translated code, in addition to the registers.
@@ -102,6 +131,7 @@ impl Thread {
             executed: 0,
             host: HostState { float_control: FLOAT_CONTROL, ..HostState::default() },
             checker: None,
+            counts: None,
         }
     }
 
@@ -110,6 +140,17 @@ impl Thread {
     #[must_use]
     pub fn checked(self) -> Thread {
         Thread { checker: Some(Box::new(Checker::new())), ..self }
+    }
+
+    /// Counts what the thread executes ([`Thread::counts`]). Programs are not translated for such threads.
+    #[must_use]
+    pub fn counted(self) -> Thread {
+        Thread { counts: Some(Counts::default()), ..self }
+    }
+
+    /// What a counted thread has executed since it was made, in all its runs.
+    pub fn counts(&self) -> Option<Counts> {
+        self.counts
     }
 
     /// Restarts the thread at the program's entry. The general registers keep their values: write the payload
@@ -283,8 +324,8 @@ impl Thread {
         units: &mut (impl MessageUnit + ?Sized),
         budget: &mut u64,
     ) -> Result<Stop, Fault> {
-        if self.checker.is_some() {
-            return self.run_checked(program, units, budget);
+        if self.checker.is_some() || self.counts.is_some() {
+            return self.run_observed(program, units, budget);
         }
         let mut mode = self.float_mode();
         let mut translation = program.translation(mode.0);
@@ -342,22 +383,33 @@ impl Thread {
         }
     }
 
-    /// As [`Thread::run`], instruction by instruction, with the checker.
+    /// As [`Thread::run`], instruction by instruction, with the checker and the counts.
     #[cold]
-    fn run_checked(
+    fn run_observed(
         &mut self,
         program: &Program,
         units: &mut (impl MessageUnit + ?Sized),
         budget: &mut u64,
     ) -> Result<Stop, Fault> {
         if let Some(checker) = &mut self.checker {
-            checker.begin(&mut self.memory[..memory::GENERAL]);
+            checker.begin(&mut self.memory[..memory::GENERAL], program);
         }
         let result = loop {
             let Some(op) = program.ops.get(self.next as usize) else {
                 break Err(program.fault_at_end(self.next));
             };
-            match self.step(op, units, budget) {
+            let next = self.next as usize;
+            self.check(|checker, thread| checker.order(thread, program, next));
+            let before = self.executed;
+            let step = self.step(op, units, budget);
+            if let Some(counts) = &mut self.counts
+                && self.executed != before
+            {
+                counts.instructions += 1;
+                counts.registers += program.registers(next);
+                counts.messages += u64::from(op.flow == Flow::Send);
+            }
+            match step {
                 Ok(None) => {}
                 Ok(Some(stop)) => break Ok(stop),
                 Err(kind) => break Err(program.fault(op.ip, kind)),

@@ -4,8 +4,8 @@ mod common;
 
 use common::END;
 use tepui_intel_eu::{
-    Dispatch, Finding, Message, MessageUnit, Outcome, Program, Refusal, Thread, ThreadView,
-    UnwrittenStorage,
+    Dispatch, Finding, FindingKind, Message, MessageUnit, Outcome, Program, Refusal, Thread,
+    ThreadView, UnwrittenStorage,
 };
 use tepui_intel_isa::{Generation, asm};
 
@@ -29,9 +29,13 @@ impl MessageUnit for SevenUnit {
 
 /// The findings of a thread of 16 channels, of which those of `mask` execute; g1 to g3 are its payload.
 fn findings(text: &str, mask: u32) -> Vec<Finding> {
-    let code = asm::assemble(Generation::Gen9, &format!("{text}\n{END}"));
+    findings_on(Generation::Gen9, &format!("{text}\n{END}"), mask)
+}
+
+fn findings_on(generation: Generation, text: &str, mask: u32) -> Vec<Finding> {
+    let code = asm::assemble(generation, text);
     let code = code.unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
-    let program = Program::from_bytes(Generation::Gen9, 0, &code).expect("a program");
+    let program = Program::from_bytes(generation, 0, &code).expect("a program");
     let program = program.translated_after(Some(0));
     let mut thread = Thread::new().checked();
     let mut unit = SevenUnit::default();
@@ -52,7 +56,7 @@ fn findings(text: &str, mask: u32) -> Vec<Finding> {
 fn one(text: &str, mask: u32) -> (u32, String) {
     let found = findings(text, mask);
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(found[0].unwritten, UnwrittenStorage::Register);
+    assert_eq!(found[0].kind, FindingKind::Unwritten(UnwrittenStorage::Register));
     (found[0].ip, found[0].what.clone())
 }
 
@@ -134,4 +138,51 @@ fn messages_read_offsets_and_write_responses() {
     let (ip, what) = one(&read(3), 0xffff);
     assert!(ip == 0 && what.starts_with("byte 0 of g4") && what.contains("0x100"), "{what}");
     assert_eq!(findings(&read(3), 0xff), []);
+}
+
+/// The findings of a Gen12 program about the scoreboard: offset and text.
+fn unordered(text: &str) -> Vec<(u32, String)> {
+    const END: &str = "send(8) nullUD g127UD nullUD 0x02000000 0x00000000 thread_spawner \
+        MsgDesc: mlen 1 ex_mlen 0 rlen 0 { align1 WE_all 1Q @1 EOT };";
+    let found = findings_on(Generation::Gen12, &format!("{text}\n{END}"), 0xffff);
+    found
+        .into_iter()
+        .inspect(|finding| assert_eq!(finding.kind, FindingKind::Unordered, "{finding:?}"))
+        .map(|finding| (finding.ip, finding.what))
+        .collect()
+}
+
+#[test]
+fn accesses_that_the_scoreboard_does_not_order_are_found() {
+    let text = |distance: &str, token: &str| {
+        format!(
+            "add(8) g10<1>F g2<8,8,1>F g3<8,8,1>F {{ align1 1Q }};
+             math sqrt(8) g11<1>F g10<8,8,1>F null<8,8,1>F {{ align1 1Q {distance} $2 }};
+             add(8) g12<1>F g11<8,8,1>F g2<8,8,1>F {{ align1 1Q {token} }};"
+        )
+    };
+    assert_eq!(unordered(&text("@1", "$2.dst")), []);
+    let found = unordered(&text("", ""));
+    assert_eq!(found.iter().map(|(ip, _)| *ip).collect::<Vec<_>>(), [16, 32]);
+    assert!(found[0].1.starts_with("it reads g10, which `add(8)"), "{}", found[0].1);
+    assert!(found[0].1.ends_with("at 0x0 writes: a distance of at most 1 is missing"));
+    assert!(found[1].1.ends_with("at 0x10 writes: a wait for $2.dst is missing"));
+}
+
+#[test]
+fn registers_behind_an_address_are_followed() {
+    let text = |byte: u32, token: &str| {
+        format!(
+            "math sqrt(8) g11<1>F g2<8,8,1>F null<8,8,1>F {{ align1 1Q $2 }};
+             mov(8) g12<1>UD 0UD {{ align1 1Q }};
+             mov(1) a0<1>UW {byte}UW {{ align1 WE_all 1N @1 }};
+             mov(8) g13<1>UD g[a0]<1,1,0>UD {{ align1 1Q @1 {token} }};"
+        )
+    };
+    // g11 is byte 352.
+    assert_eq!(unordered(&text(384, "")), []);
+    assert_eq!(unordered(&text(352, "$2.dst")), []);
+    let found = unordered(&text(352, ""));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].1.starts_with("it reads g11, which `math sqrt(8)"), "{}", found[0].1);
 }

@@ -39,6 +39,8 @@ pub enum ReportKind {
     UnwrittenLocal,
     /// Read of a byte of memory whose page was never written.
     UnwrittenMemory,
+    /// Access of a register that the software scoreboard does not order after an earlier one (Gen12).
+    UnorderedAccess,
 }
 
 /// A finding of the checker: a mistake in a program that silicon would hide.

@@ -134,6 +134,12 @@ impl Finding {
     /// One sentence with both instructions.
     pub fn text(&self, code: &Code) -> String {
         let [later, earlier] = [self.consumer, self.producer].map(|n| code.text(n));
+        let earlier = format!("`{earlier}` at {:#x}", code.offset(self.producer));
+        format!("{:#x}: `{later}` {}", code.offset(self.consumer), self.description(&earlier))
+    }
+
+    /// The rest of a sentence about the later instruction; `earlier` names the other.
+    pub fn description(&self, earlier: &str) -> String {
         let (doing, did) = match self.hazard {
             Hazard::ReadAfterWrite => ("reads", "writes"),
             Hazard::WriteAfterWrite => ("writes", "writes"),
@@ -146,12 +152,7 @@ impl Finding {
             Missing::Token => "the latter sets no token".to_owned(),
             Missing::WithoutMask => "only an instruction with a mask waits".to_owned(),
         };
-        format!(
-            "{:#x}: `{later}` {doing} {}, which `{earlier}` at {:#x} {did}: {missing}",
-            code.offset(self.consumer),
-            self.register,
-            code.offset(self.producer),
-        )
+        format!("{doing} {}, which {earlier} {did}: {missing}", self.register)
     }
 }
 

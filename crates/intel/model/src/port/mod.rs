@@ -33,7 +33,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{
-    Finding, Message, MessageUnit, Outcome, Refusal, Thread, ThreadView, UnwrittenStorage,
+    Finding, FindingKind, Message, MessageUnit, Outcome, Refusal, Thread, ThreadView,
+    UnwrittenStorage,
 };
 use tepui_intel_isa::Sfid;
 use tepui_intel_packets::Revision;
@@ -533,11 +534,12 @@ impl MessageUnit for Ports<'_> {
 
     fn found(&mut self, findings: Vec<Finding>) {
         let Some(reports) = &self.shared.reports else { return };
-        for Finding { unwritten, ip, instruction, what } in findings {
-            let kind = match unwritten {
-                UnwrittenStorage::Register => ReportKind::UnwrittenRegister,
-                UnwrittenStorage::Local => ReportKind::UnwrittenLocal,
-                UnwrittenStorage::Memory => ReportKind::UnwrittenMemory,
+        for Finding { kind, ip, instruction, what } in findings {
+            let kind = match kind {
+                FindingKind::Unwritten(UnwrittenStorage::Register) => ReportKind::UnwrittenRegister,
+                FindingKind::Unwritten(UnwrittenStorage::Local) => ReportKind::UnwrittenLocal,
+                FindingKind::Unwritten(UnwrittenStorage::Memory) => ReportKind::UnwrittenMemory,
+                FindingKind::Unordered => ReportKind::UnorderedAccess,
             };
             let program = self.shared.kernel;
             let at = ProgramPoint { program, offset: ip, text: instruction };
