@@ -19,6 +19,29 @@ pub struct Copy {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NoSpare;
 
+/// Whether copies that block each other overlap in part, so that they cannot be done whole.
+fn overlap_in_part<T: Target>(rest: &[Copy]) -> bool {
+    let units = rest[0].units;
+    if T::SWAPS {
+        return rest.iter().any(|c| c.units != units || c.to % units != 0 || c.from % units != 0);
+    }
+    // The copy that reads each unit.
+    let mut reader: [Option<(u16, u16)>; UNITS] = [None; UNITS];
+    for c in rest {
+        for unit in c.from..c.from + c.units {
+            let known = reader[usize::from(unit)].replace((c.from, c.units));
+            if known.is_some_and(|known| known != (c.from, c.units)) {
+                return true;
+            }
+        }
+    }
+    rest.iter().any(|c| {
+        (c.to..c.to + c.units)
+            .filter_map(|unit| reader[usize::from(unit)])
+            .any(|read| read != (c.to, c.units))
+    })
+}
+
 /// Appends steps that do all copies at once. What several of them write to the same unit is the
 /// same. Where the target does not swap, `spare` gives units that hold nothing.
 pub fn sequence<T: Target>(
@@ -86,8 +109,7 @@ pub fn sequence<T: Target>(
         if progress {
             continue;
         }
-        let units = rest[0].units;
-        if rest.iter().any(|c| c.units != units || c.to % units != 0 || c.from % units != 0) {
+        if overlap_in_part::<T>(&rest) {
             // Copies that overlap in part block each other: all as units.
             rest = single_units(&rest);
             continue;
@@ -261,6 +283,20 @@ mod tests {
         let circle = [Copy { to: 0, from: 1, units: 1 }, Copy { to: 1, from: 0, units: 1 }];
         let done = sequence::<Moves<false>>(&circle, || RegSet::EMPTY, |_| {});
         assert_eq!(done, Err(NoSpare));
+    }
+
+    #[test]
+    fn circles_of_different_sizes_stay_whole() {
+        let circle = |a, b, units| [Copy { to: a, from: b, units }, Copy { to: b, from: a, units }];
+        let copies = [circle(0, 4, 4), circle(9, 11, 1)].concat();
+        let free = RegSet::range(100..104);
+        let mut steps = Vec::new();
+        let done = sequence::<Moves<false>>(&copies, || free, |s| steps.push(s));
+        assert_eq!(done, Ok(()));
+        check(&copies, &steps, &free);
+        let units =
+            |n| steps.iter().filter(|s| matches!(s, Step::Move { units, .. } if *units == n));
+        assert_eq!((units(4).count(), units(1).count()), (3, 3), "{steps:?}");
     }
 
     #[test]

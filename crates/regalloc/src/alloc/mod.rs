@@ -516,8 +516,12 @@ impl<'a, T: Target> Alloc<'a, T> {
         Ok(())
     }
 
-    /// The units through which copies in a circle may go, apart from those that are taken.
+    /// The units through which copies in a circle may go, apart from those that are taken. Copies of values that are not
+    /// masked would overwrite what other lanes have in registers of masked ones, though these are free here.
     fn spare(&self, copies: &[Copy], mut taken: RegSet) -> RegSet {
+        if copies.iter().any(|c| self.registers.unmasked.contains(c.to)) {
+            return self.registers.scratch;
+        }
         for c in copies {
             taken.add(RegSet::range(c.to..c.to + c.units));
             taken.add(RegSet::range(c.from..c.from + c.units));
