@@ -225,8 +225,18 @@ impl Checker {
         let Some(layout) = &op.dst.layout else { return };
         let bytes = op.dst.ty.bytes();
         for channel in channels(executed & op.dst.mask) {
-            if let Some(at) = place(thread, layout, channel, bytes) {
-                self.set(at, bytes, !passes || missing[channel].is_none());
+            let Some(at) = place(thread, layout, channel, bytes) else { continue };
+            let chosen = usize::from(selects && chosen >> channel & 1 == 0);
+            let src = &op.src[chosen.min(op.src.len() - 1)];
+            match place(thread, &src.layout, channel, bytes) {
+                // What is copied byte by byte is as written as its source: a narrow number has a part of its slot.
+                Some(from) if passes && missing[channel].is_some() && src.ty.bytes() == bytes => {
+                    for byte in 0..bytes {
+                        let written = self.is_written(from + byte, 1);
+                        self.set(at + byte, 1, written);
+                    }
+                }
+                _ => self.set(at, bytes, !passes || missing[channel].is_none()),
             }
         }
     }
@@ -255,7 +265,7 @@ impl Checker {
                 let channel = k % field * in_register + slot;
                 let at = usize::from(first) * REGISTER_BYTES + slot * bytes;
                 let executes = channel < width && message.channels >> channel & 1 != 0;
-                if executes && !self.is_written(at, bytes) {
+                if executes && !self.is_written(at, read_bytes(message, k / field, bytes)) {
                     self.find(op, at, 1 << channel);
                     return;
                 }
@@ -321,6 +331,12 @@ enum Offsets {
     First { bytes: usize },
     /// All fields, of 32 bits.
     All,
+}
+
+/// Bytes that a message reads of a channel's element in a field: byte scattered writes take the low ones of their data.
+fn read_bytes(message: &Message, field: usize, bytes: usize) -> usize {
+    let scattered = message.sfid == Sfid::DataCache0 && message.desc >> 14 & 0x1f == 12;
+    if scattered && field > 0 { 1 << (message.desc >> 10 & 3) } else { bytes }
 }
 
 /// source: Mesa, brw_eu.h (`brw_dp_*_desc`): bits 18:14 are the type of a message of a data port.
