@@ -14,6 +14,7 @@ use memory::Layout;
 use tepui_intel_chips::Chip;
 use tepui_intel_compiler::{Constant, Program, Surface};
 use tepui_intel_model::{Batch, Gpu, JobFault, JobStats, Options};
+use tepui_intel_packets::Problem;
 use tepui_intel_packets::media::{
     GpgpuWalker, InterfaceDescriptorData, MediaCurbeLoad, MediaInterfaceDescriptorLoad,
     MediaVfeState, SharedLocalMemorySize, SimdSize,
@@ -21,7 +22,6 @@ use tepui_intel_packets::media::{
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::state::StateBaseAddress;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType};
-use tepui_intel_packets::Problem;
 
 /// Format of surfaces whose elements are bytes. source: Mesa, isl.h (`ISL_FORMAT_RAW`)
 const RAW: u32 = 0x1ff;
@@ -93,8 +93,6 @@ impl Machine {
         // Binding tables are within 64 KiB of the surface state base.
         let table = m.reserve(4 * program.map.surfaces.len() as u64, PAGE);
         let code = m.place(&program.code, PAGE);
-        let constants = constants(program, bindings, groups);
-        let constants_at = m.place(&constants, PAGE);
         let data = m.place(&program.data, PAGE);
         let buffers: Vec<(_, u64)> =
             bindings.buffers.iter().map(|(&key, bytes)| (key, m.place(bytes, PAGE))).collect();
@@ -112,6 +110,9 @@ impl Machine {
             states.extend(surface(m.address(at), bytes).pack()?);
         }
         let states = m.place(&states, PAGE);
+        let addresses: Vec<u64> = places.iter().map(|&(at, _)| m.address(at)).collect();
+        let constants = constants(program, bindings, groups, &addresses);
+        let constants_at = m.place(&constants, PAGE);
         let size = RenderSurfaceState::SIZE_BYTES as u64;
         let entry = |k| ((states + k * size) as u32).to_le_bytes();
         m.fill(table, &(0..places.len() as u64).flat_map(entry).collect::<Vec<u8>>());
@@ -156,12 +157,21 @@ fn surface(address: u64, bytes: usize) -> RenderSurfaceState {
 }
 
 /// The constants in memory: those of all threads, then those of each.
-fn constants(program: &Program, bindings: &Bindings, groups: [u32; 3]) -> Vec<u8> {
+fn constants(
+    program: &Program,
+    bindings: &Bindings,
+    groups: [u32; 3],
+    addresses: &[u64],
+) -> Vec<u8> {
     let map = &program.map;
     let word = |c: &Constant| match *c {
         Constant::Push(offset) => bindings.push_word(offset),
         Constant::NumWorkgroups(k) => groups[usize::from(k)],
         Constant::BaseWorkgroup(_) => 0,
+        Constant::BufferAddress(surface, high) => {
+            let at = addresses.get(usize::from(surface)).copied().unwrap_or(0);
+            (at >> if high { 32 } else { 0 }) as u32
+        }
         Constant::BufferSize(surface) => match map.surfaces.get(usize::from(surface)) {
             Some(&Surface::Buffer { set, binding, element }) => {
                 bindings.buffers.get(&(set, binding, element)).map_or(0, Vec::len) as u32

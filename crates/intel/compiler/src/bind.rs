@@ -31,6 +31,8 @@ pub enum Constant {
     BaseWorkgroup(u8),
     /// The size in bytes of the buffer of a surface, by its index.
     BufferSize(u8),
+    /// The low or the high half of the address of the buffer of a surface, by its index.
+    BufferAddress(u8, bool),
 }
 
 /// An entry of the binding table.
@@ -87,8 +89,13 @@ impl BindMap {
                 Builtin::SubgroupId | Builtin::LocalInvocationIndex => map.thread_constants = true,
                 _ => {}
             },
-            (Op::BufferSize, _) => match map.surface_of(s, s.arg(i, 0)) {
-                Some(index) => map.add(Constant::BufferSize(index)),
+            (Op::BufferSize | Op::BufferAddress, _) => match map.surface_of(s, s.arg(i, 0)) {
+                Some(index) if s.insts[i].op == Op::BufferSize => {
+                    map.add(Constant::BufferSize(index));
+                }
+                Some(index) => [false, true]
+                    .into_iter()
+                    .for_each(|high| map.add(Constant::BufferAddress(index, high))),
                 None => failed = Some(i),
             },
             _ => {}

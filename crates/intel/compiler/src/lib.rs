@@ -7,7 +7,7 @@
 //! - [`prepare`]: the passes of [`tepui_passes`] in the order in which EUs need them; [`mod@target`] has their
 //!   parameters, [`system_values`] the built-ins that threads do not have
 //! - [`bind`]: the places of constants and surfaces, which the compiler reports to the driver
-//! - `select`: instruction selection for a number of channels
+//! - [`scalars`]: values that one channel computes for all; `select`: instruction selection for a number of channels
 //! - [`mir`]: the machine IR; [`tepui_regalloc`] optimises it, spills and allocates registers
 //! - [`emit`]: instructions of the hardware and their jumps; [`tepui_intel_isa::layout`] compacts them
 //! - [`stats`]: the statistics that Mesa prints
@@ -18,6 +18,8 @@ pub mod bind;
 pub mod emit;
 pub mod error;
 pub mod mir;
+pub mod print;
+pub mod scalars;
 mod select;
 pub mod stats;
 pub mod system_values;
@@ -40,6 +42,9 @@ pub const MAX_THREADS: u32 = 56;
 
 /// Maximum bytes of scratch memory of a thread: 2 MiB are what MEDIA_VFE_STATE can give.
 const MAX_SCRATCH: u64 = 2 << 20;
+
+/// Units of scalar values above which all values are planes: scalar values are not spilled.
+const MAX_SCALAR_UNITS: u16 = 72;
 
 /// Options of the compiler.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +107,11 @@ pub enum Snapshot<'a> {
 ///
 /// # Panics
 /// When [`Options::check`] is set, and in debug builds, if a pass leaves an invalid shader.
-pub fn prepare(s: &mut Shader, options: &Options, after: &mut dyn FnMut(&'static str, Snapshot<'_>)) {
+pub fn prepare(
+    s: &mut Shader,
+    options: &Options,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) {
     let mut look = |name: &'static str, s: &Shader| {
         if options.check
             && let Err(e) = tepui_ir::validate(s)
@@ -229,8 +238,8 @@ fn back_end(
     }
 }
 
-/// The registers of values, after the payload.
-fn registers(width: u8, payload: u16, options: &Options) -> Registers {
+/// The registers of values, after the payload; the last `unmasked` units are those of values that are not masked.
+fn registers(width: u8, payload: u16, unmasked: u16, options: &Options) -> Registers {
     let plane = u16::from(plane_units(width));
     let first = (GRF_UNITS * payload).next_multiple_of(plane);
     let end = GRF_UNITS * emit::RESERVED / plane * plane;
@@ -238,22 +247,32 @@ fn registers(width: u8, payload: u16, options: &Options) -> Registers {
         0 => end,
         n => end.min(first + (GRF_UNITS * n).next_multiple_of(plane)),
     };
+    let divide = end.saturating_sub(unmasked.next_multiple_of(plane)).max(first);
     Registers {
-        values: RegSet::range(first..end),
-        unmasked: RegSet::EMPTY,
+        values: RegSet::range(first..divide),
+        unmasked: RegSet::range(divide..end),
         // Payloads are there only within sequences that no copy divides.
         scratch: RegSet::range(GRF_UNITS * emit::RESERVED / plane * plane..256),
     }
 }
 
-fn back_end_of<const W: u8>(
+/// Units for the values that are not masked: what they need at once, and what alignment can waste.
+fn unmasked_units<const W: u8>(f: &mir::Function) -> Result<u16> {
+    let classes = f.vals.values().filter(|class| class.unmasked);
+    let waste = classes.map(|class| u16::from(class.units)).max().unwrap_or(0);
+    let units = alloc::unmasked::pressure::<Eu<W>>(f)?;
+    Ok(if units == 0 { 0 } else { units.min(256) as u16 + waste })
+}
+
+/// Selects instructions and removes those that nothing uses; with the units of values that are not masked.
+fn selected<const W: u8>(
     s: &Shader,
-    generation: Generation,
-    options: &Options,
+    scalars: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<Program> {
+) -> Result<(mir::Function, BindMap, u16)> {
     let mut map = BindMap::new(s)?;
-    let mut f = select::select(s, W, &mut map)?;
+    let scalars = scalars.then(|| scalars::Scalars::new(s));
+    let mut f = select::select(s, W, scalars, &mut map)?;
     after("select", Snapshot::Mir(&f));
     phis::run(&mut f);
     cse::run::<Eu<W>>(&mut f, |f, i| match &f.insts[i].op {
@@ -263,11 +282,27 @@ fn back_end_of<const W: u8>(
     dce::run::<Eu<W>>(&mut f);
     select::separate_payloads(&mut f);
     after("mir_dce", Snapshot::Mir(&f));
-    let registers = registers(W, 1 + map.registers(), options);
+    let unmasked = unmasked_units::<W>(&f)?;
+    Ok((f, map, unmasked))
+}
+
+fn back_end_of<const W: u8>(
+    s: &Shader,
+    generation: Generation,
+    options: &Options,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) -> Result<Program> {
+    let (mut f, map, unmasked) = match selected::<W>(s, true, after)? {
+        (.., unmasked) if unmasked > MAX_SCALAR_UNITS => selected::<W>(s, false, after)?,
+        done => done,
+    };
+    let registers = registers(W, 1 + map.registers(), unmasked, options);
     let room = registers.values.len();
     let mut live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);
-    if pressure > room && schedule::run::<Eu<W>>(&mut f, &live, room, room) {
+    // The scheduler does not see what values that are not masked need.
+    let interleaved = f.vals.values().any(|c| c.unmasked && *c != mir::SCALAR);
+    if pressure > room && !interleaved && schedule::run::<Eu<W>>(&mut f, &live, room, room) {
         after("schedule", Snapshot::Mir(&f));
         (pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);
     }
@@ -281,7 +316,7 @@ fn back_end_of<const W: u8>(
     }
     let extras = alloc::Extras { check: options.checks(), defs: false };
     let code = alloc::run::<Eu<W>>(&f, &live, &registers, extras)?;
-    let mut listing = emit::run(generation, W, &code)?;
+    let mut listing = emit::run(generation, W, &code, &registers)?;
     layout::compact(&mut listing.insts, &listing.targets);
     let mut bytes = Vec::with_capacity(16 * listing.insts.len());
     let mut locs = Vec::with_capacity(listing.insts.len());

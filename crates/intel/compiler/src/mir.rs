@@ -7,6 +7,9 @@
 //! values are all ones or zero. So each channel owns the same bytes of all registers, a move under the execution mask
 //! never touches what another channel has there, and conversions between sizes are regions.
 //!
+//! A *scalar* value ([`SCALAR`], [`crate::scalars`]) is one double word that one channel computes without the execution
+//! mask and all channels read.
+//!
 //! # Instructions
 //!
 //! An [`Inst`] is an instruction of the hardware at the width of the thread, or one of a few fixed sequences
@@ -40,6 +43,8 @@ pub enum Place {
     Null,
     /// A plane, by its first unit.
     Plane(u16),
+    /// A scalar value, which all channels read, by its unit.
+    Scalar(u16),
     /// A double word of the register file that all channels read, by its index.
     Fixed(u16),
     /// An immediate.
@@ -82,10 +87,24 @@ impl Operand {
         Operand::new(Place::Immediate(bits), ty)
     }
 
+    /// A scalar value whose register is not allocated yet.
+    #[must_use]
+    pub const fn scalar(ty: Type) -> Operand {
+        Operand::new(Place::Scalar(UNASSIGNED), ty)
+    }
+
     /// Whether it is a register that allocation chooses.
     #[must_use]
     pub const fn is_value(&self) -> bool {
-        matches!(self.place, Place::Plane(_))
+        matches!(self.place, Place::Plane(_) | Place::Scalar(_))
+    }
+
+    /// Sets the register of a value.
+    fn assign(&mut self, unit: u16) {
+        match &mut self.place {
+            Place::Plane(at) | Place::Scalar(at) => *at = unit,
+            _ => {}
+        }
     }
 
     /// The operand, negated.
@@ -102,7 +121,10 @@ pub struct Message {
     pub sfid: Sfid,
     /// The function control of its descriptor.
     pub control: u32,
-    /// Planes of the payload, of the second payload and of the response.
+    /// Channels of the message; wider threads send several.
+    pub width: u8,
+    /// Planes of the payload, of the second payload and of the response. Of several planes, threads that are wider than
+    /// the message have the parts of each message together ([`Op::Arrange`]).
     pub planes: [u8; 3],
     /// Whether g0 precedes the payload as a header; then there is no second one.
     pub header: bool,
@@ -147,6 +169,22 @@ pub enum Op {
     Lane,
     /// A message: payload and second payload are its sources, the response is its result.
     Send(Message),
+    /// Addresses of 64 bits from their halves: both double words of a channel are neighbours.
+    Address,
+    /// Planes in the order of messages of fewer channels: the parts of all planes for the first message, then for the next.
+    Arrange {
+        /// Planes.
+        planes: u8,
+        /// Channels of a message.
+        width: u8,
+    },
+    /// Planes from the responses of messages of fewer channels, the inverse of [`Op::Arrange`].
+    Spread {
+        /// Planes.
+        planes: u8,
+        /// Channels of a message.
+        width: u8,
+    },
     /// Waits for the other threads of the workgroup.
     Barrier,
     /// Waits until earlier writes to memory are visible.
@@ -177,8 +215,7 @@ impl Inst {
     /// An instruction of the hardware.
     #[must_use]
     pub fn alu(opcode: Opcode, dst: Type, src: &[Operand]) -> Inst {
-        let op =
-            Op::Alu { opcode, function: 0, condition: Condition::None, saturate: false };
+        let op = Op::Alu { opcode, function: 0, condition: Condition::None, saturate: false };
         Inst::new(op, Operand::value(dst), src)
     }
 
@@ -191,6 +228,12 @@ impl Inst {
         let mut all = [Operand::NONE; 4];
         all[..src.len()].copy_from_slice(src);
         Inst { op, dst, src: all }
+    }
+
+    /// Whether one channel computes its result for all.
+    #[must_use]
+    pub const fn is_scalar(&self) -> bool {
+        matches!(self.dst.place, Place::Scalar(_))
     }
 
     /// A copy of all bits.
@@ -209,6 +252,16 @@ pub struct Eu<const W: u8>;
 pub const fn plane_units(width: u8) -> u8 {
     width / 4
 }
+
+/// The class of values whose channels do not have the same bytes as those of planes: a masked move would touch bytes of
+/// other channels, so they never move and share their registers with no other channel's values.
+#[must_use]
+pub const fn interleaved(width: u8, planes: u8) -> RegClass {
+    RegClass::new(plane_units(width) * planes).aligned(GRF_UNITS as u8).unmasked()
+}
+
+/// The class of scalar values: computed by one channel without the execution mask.
+pub const SCALAR: RegClass = RegClass::new(1).unmasked();
 
 /// The class of values of some planes.
 #[must_use]
@@ -238,6 +291,9 @@ impl<const W: u8> Target for Eu<W> {
             | Op::Test(_)
             | Op::MulHigh
             | Op::Lane
+            | Op::Address
+            | Op::Arrange { .. }
+            | Op::Spread { .. }
             | Op::Scratch { store: false, .. } => Effect::Pure,
             Op::Send(m) => match m.effect {
                 MessageEffect::Pure => Effect::Pure,
@@ -296,10 +352,10 @@ impl<const W: u8> Target for Eu<W> {
 
     fn assign(inst: &mut Inst, mut regs: impl FnMut(bool) -> u16) {
         if inst.dst.is_value() {
-            inst.dst.place = Place::Plane(regs(true));
+            inst.dst.assign(regs(true));
         }
         for src in inst.src.iter_mut().filter(|s| s.is_value()) {
-            src.place = Place::Plane(regs(false));
+            src.assign(regs(false));
         }
     }
 }
@@ -309,9 +365,10 @@ impl<const W: u8> Target for Eu<W> {
 pub fn is_shared(inst: &Inst) -> bool {
     match &inst.op {
         // Constants are cheaper to make again than to keep.
-        Op::Alu { opcode: Opcode::Mov, .. } => inst.src[0].is_value(),
+        Op::Alu { opcode: Opcode::Mov, .. } => inst.src[0].is_value() || inst.is_scalar(),
         Op::Send(m) => m.effect == MessageEffect::Pure,
         Op::Alu { .. } | Op::Compare(_) | Op::Select(_) | Op::MulHigh | Op::Lane => true,
+        Op::Address => true,
         _ => false,
     }
 }

@@ -31,7 +31,7 @@ impl Compiler for Eu {
         let mut mir = String::new();
         let mut keep = |name: &str, m: Snapshot<'_>| {
             if let (true, Snapshot::Mir(m)) = (std::env::var_os("TEPUI_MIR").is_some(), m) {
-                mir = format!("{name}\n{m:#?}");
+                mir = format!("{name}\n{}", tepui_intel_compiler::print::Text(m));
             }
         };
         match compile_prepared(s, Generation::Gen9, &self.0, &mut keep) {
@@ -74,8 +74,7 @@ impl Executor for Model {
     fn execute(&mut self, p: &Compiled, memory: &mut Memory) -> Result<(), String> {
         let buffers = memory.buffers.iter().map(|(&k, v)| (k, v.clone())).collect();
         let mut bindings = Bindings { buffers, push: Vec::new() };
-        let stats =
-            self.0.run(&p.program, &mut bindings, [1; 3]).map_err(|e| e.to_string())?;
+        let stats = self.0.run(&p.program, &mut bindings, [1; 3]).map_err(|e| e.to_string())?;
         if let Some(r) = stats.reports.first() {
             return Err(format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what));
         }
@@ -138,13 +137,50 @@ fn programs_of_everything() {
 fn programs_that_spill() {
     for width in [8, 16] {
         let registers = if width == 8 { 20 } else { 40 };
-        let t = check(
-            seeds(4000, 80),
-            &EVERYTHING,
-            Options { registers, ..options(width) },
-            true,
-        );
+        let t = check(seeds(4000, 80), &EVERYTHING, Options { registers, ..options(width) }, true);
         t.takes_all(80);
         assert!(t.spilled >= 60 || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
+    }
+}
+
+#[test]
+fn programs_of_thirty_two_channels() {
+    check(seeds(3000, 60), &EVERYTHING, options(32), true).takes_all(60);
+}
+
+/// Channels leave a loop in different rounds with the same value of a scalar parameter, which later rounds change.
+#[test]
+fn channels_that_leave_a_loop_keep_its_scalar_values() {
+    const TEXT: &str = "shader compute \"main\" {
+  workgroup_size 16 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x1]
+    %2:b32 = const[0x200]
+    %3:b32 = const[0x3]
+    %4:b32 = load_builtin[local_invocation_index]
+    %5:b64 = descriptor[@r0] %0
+    %6:b32 = imul %4, %2
+    %7:b32 = iand %4, %3
+    %8:b32 = loop (%9:b32 = %0) {
+      %10:b1 = ieq %9, %7
+      if %10 {
+        break %9
+      } else {
+        yield
+      }
+      %11:b32 = iadd %9, %1
+      continue %11
+    }
+    store_buffer[align 4] %5, %6, %8
+    yield
+  }
+}
+";
+    let parse = |_| tepui_ir::parse(TEXT).unwrap_or_else(|e| panic!("{e}"));
+    for width in [8, 16, 32] {
+        let eu = Eu(options(width));
+        differential::check(&eu, || Model(machine()), 0..1, &parse, false).takes_all(1);
     }
 }

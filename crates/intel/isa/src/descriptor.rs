@@ -71,12 +71,7 @@ pub const fn untyped_atomic(op: AtomicOp, surface: u8, width: u8, result: bool) 
 }
 
 /// An atomic operation on floats of 32 bits; second set of the data cache.
-pub const fn untyped_atomic_float(
-    op: FloatAtomicOp,
-    surface: u8,
-    width: u8,
-    result: bool,
-) -> u32 {
+pub const fn untyped_atomic_float(op: FloatAtomicOp, surface: u8, width: u8, result: bool) -> u32 {
     let control = op as u32 | (1 - is_16(width)) << 4 | returns(result);
     data(DataOp1::UntypedAtomicFloat as u8, control, surface)
 }

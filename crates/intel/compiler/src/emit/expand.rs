@@ -2,7 +2,7 @@
 
 use super::{Emit, MAX_WIDTH, PAYLOAD, Part, RESPONSE, byte};
 use crate::error::Error;
-use crate::mir::{Inst as Mir, Message, Op, Operand, Place, plane_units};
+use crate::mir::{Inst as Mir, Message, Op, Operand, Place, UNIT_BYTES, plane_units};
 use tepui_intel_isa::{
     Arf, Condition, Desc, Dst, Flag, Inst, Location, MathFunction, Opcode, Predicate, Region,
     Register, Sfid, Src, Type, descriptor,
@@ -29,13 +29,21 @@ fn widest(inst: &Mir) -> u8 {
             if divides || inst.dst.ty == Type::HF { 8 } else { MAX_WIDTH }
         }
         // Conversions between half floats and floats that are packed would be narrower; those in planes are not.
-        Op::MulHigh => 8,
+        Op::MulHigh | Op::Address => 8,
+        Op::Send(m) => m.width,
+        Op::Arrange { width, .. } | Op::Spread { width, .. } => width,
         _ => MAX_WIDTH,
     }
 }
 
 impl Emit {
     pub(super) fn expand(&mut self, inst: &Mir) {
+        self.scalar = inst.is_scalar();
+        self.expand_parts(inst);
+        self.scalar = false;
+    }
+
+    fn expand_parts(&mut self, inst: &Mir) {
         for part in self.parts(widest(inst)) {
             match inst.op {
                 Op::Alu { opcode, function, condition, saturate } => {
@@ -48,6 +56,9 @@ impl Emit {
                 Op::Test(condition) => self.test(inst, condition, part),
                 Op::MulHigh => self.mul_high(inst, part),
                 Op::Lane => self.lane(inst, part),
+                Op::Address => self.address(inst, part),
+                Op::Arrange { planes, .. } => self.arrange(inst, planes, part, true),
+                Op::Spread { planes, .. } => self.arrange(inst, planes, part, false),
                 Op::Send(m) => self.send(inst, &m, part),
                 Op::Scratch { store, units, at } => self.scratch(inst, store, units, at, part),
                 Op::Barrier | Op::Fence => {}
@@ -160,27 +171,55 @@ impl Emit {
         }
     }
 
+    /// The double words of an address beside each other.
+    fn address(&mut self, inst: &Mir, part: Part) {
+        let Place::Plane(unit) = inst.dst.place else { return };
+        for (half, src) in (0..).zip(&inst.src[..2]) {
+            let mut out = self.inst(Opcode::Mov, part);
+            let at = unit * UNIT_BYTES + 8 * u16::from(part.first) + 4 * half;
+            out.dst = Dst { location: byte(at), stride: 2, ..Dst::NULL };
+            out.src[0] = self.src(src, part);
+            self.push(out);
+        }
+    }
+
+    /// Copies a part of each plane between planes and the order of messages.
+    fn arrange(&mut self, inst: &Mir, planes: u8, part: Part, to_message: bool) {
+        let (Place::Plane(to), Place::Plane(from)) = (inst.dst.place, inst.src[0].place) else {
+            return;
+        };
+        for k in 0..planes {
+            let plane = 4 * u16::from(self.width) * u16::from(k) + 4 * u16::from(part.first);
+            let message = 4 * u16::from(planes) * u16::from(part.first)
+                + 4 * u16::from(part.width) * u16::from(k);
+            let (dst, src) = if to_message { (message, plane) } else { (plane, message) };
+            let mut out = self.inst(Opcode::Mov, part);
+            out.dst = Dst { location: byte(to * UNIT_BYTES + dst), ..Dst::NULL };
+            out.src[0] = Src { location: byte(from * UNIT_BYTES + src), ..Src::NULL };
+            self.push(out);
+        }
+    }
+
     /// A message; the planes of payloads and response are consecutive registers.
     fn send(&mut self, inst: &Mir, m: &Message, part: Part) {
         let [payload, second, response] = m.planes;
         let registers = |planes: u8| planes * part.width / 8;
-        let register = |o: &Operand| match o.place {
-            Place::Plane(unit) => Some(Emit::at(unit, part)),
+        let register = |o: &Operand, planes: u8| match o.place {
+            // Each message has the parts of its planes together.
+            Place::Plane(unit) => {
+                Some(unit * UNIT_BYTES + 4 * u16::from(planes) * u16::from(part.first))
+            }
             _ => None,
         };
-        if self.width > MAX_WIDTH && m.planes.iter().any(|&n| n > 1) {
-            let what = "a message of several components for 32 channels";
-            self.error = self.error.take().or(Some(Error::Feature(what)));
-            return;
-        }
         let opcode = if second > 0 || m.header { Opcode::Sends } else { Opcode::Send };
         let mut out = self.inst(opcode, part);
-        if let Some(at) = register(&inst.dst) {
+        if let Some(at) = register(&inst.dst, response) {
             out.dst = Dst { location: byte(at), ..Dst::NULL };
         }
         let payloads = if m.header { &mut out.src[1..2] } else { &mut out.src[..2] };
-        for (to, from) in payloads.iter_mut().zip(&inst.src) {
-            if let Some(at) = register(from) {
+        for (to, (from, planes)) in payloads.iter_mut().zip(inst.src.iter().zip([payload, second]))
+        {
+            if let Some(at) = register(from, planes) {
                 *to = Src { location: byte(at), ..Src::NULL };
             }
         }

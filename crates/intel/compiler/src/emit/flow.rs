@@ -45,7 +45,12 @@ fn is_empty_else(blocks: &[CodeBlock<mir::Inst>], b: usize) -> bool {
 }
 
 /// Emits a step of control flow in block `b`.
-pub(super) fn control(e: &mut Emit, ctl: Ctl<mir::Inst>, blocks: &[CodeBlock<mir::Inst>], b: usize) {
+pub(super) fn control(
+    e: &mut Emit,
+    ctl: Ctl<mir::Inst>,
+    blocks: &[CodeBlock<mir::Inst>],
+    b: usize,
+) {
     match ctl {
         Ctl::If(test) => {
             e.expand(&test);

@@ -14,7 +14,8 @@ use tepui_intel_isa::{
     Arf, Dst, Generation, Inst, Location, Opcode, Region, Register, Src, Type, validate,
 };
 use tepui_ir::Loc;
-use tepui_regalloc::{Code, Ctl, Step};
+use tepui_regalloc::alloc::Registers;
+use tepui_regalloc::{Code, Ctl, RegSet, Step};
 
 /// Register of payloads that are made for one message: of barriers, fences and the end of the thread, which must be among
 /// the last sixteen.
@@ -45,10 +46,14 @@ struct Emit {
     generation: Generation,
     /// Channels of the thread.
     width: u8,
+    /// Whether the instruction computes a scalar value.
+    scalar: bool,
+    /// The registers of scalar values.
+    scalars: RegSet,
     out: Listing,
     loc: Loc,
     flow: flow::Flow,
-    /// Loop headers that are not reached by `cont` from inside.
+    /// The first error.
     error: Option<Error>,
 }
 
@@ -56,10 +61,17 @@ struct Emit {
 ///
 /// # Errors
 /// When a spilled value is out of reach, or an instruction breaks a rule: a bug of the compiler.
-pub fn run(generation: Generation, width: u8, code: &Code<mir::Inst>) -> Result<Listing> {
+pub fn run(
+    generation: Generation,
+    width: u8,
+    code: &Code<mir::Inst>,
+    registers: &Registers,
+) -> Result<Listing> {
     let mut e = Emit {
         generation,
         width,
+        scalar: false,
+        scalars: registers.unmasked,
         out: Listing::default(),
         loc: Loc::default(),
         flow: flow::Flow::default(),
@@ -99,6 +111,11 @@ struct Part {
     width: u8,
 }
 
+impl Part {
+    /// One channel, which computes a value for all.
+    const ONE: Part = Part { first: 0, width: 1 };
+}
+
 /// The location of a byte of the register file.
 fn byte(at: u16) -> Location {
     let register = Register::General((at / GRF_BYTES) as u8);
@@ -110,6 +127,7 @@ impl Emit {
         let mut inst = Inst::new(self.generation, opcode);
         inst.exec_size = part.width;
         inst.channel_offset = part.first;
+        inst.no_mask = self.scalar;
         inst
     }
 
@@ -129,8 +147,9 @@ impl Emit {
 
     /// The parts of an instruction that the hardware executes at most `widest` channels of at once.
     fn parts(&self, widest: u8) -> impl Iterator<Item = Part> + use<> {
-        let width = self.width.min(widest);
-        (0..self.width).step_by(usize::from(width)).map(move |first| Part { first, width })
+        let all = if self.scalar { 1 } else { self.width };
+        let width = all.min(widest);
+        (0..all).step_by(usize::from(width)).map(move |first| Part { first, width })
     }
 
     /// First byte of a part of a plane.
@@ -152,6 +171,10 @@ impl Emit {
                     }
                 };
             }
+            Place::Scalar(unit) => {
+                src.location = byte(unit * UNIT_BYTES);
+                src.region = Region::SCALAR;
+            }
             Place::Fixed(dword) => {
                 src.location = byte(4 * dword);
                 src.region = Region::SCALAR;
@@ -170,6 +193,12 @@ impl Emit {
                 stride: (4 / o.ty.bytes().min(4)) as u8,
                 ..Dst::NULL
             },
+            Place::Scalar(unit) => Dst {
+                location: byte(unit * UNIT_BYTES),
+                ty: o.ty,
+                stride: (4 / o.ty.bytes().min(4)) as u8,
+                ..Dst::NULL
+            },
             _ => Dst { ty: o.ty, ..Dst::NULL },
         }
     }
@@ -181,7 +210,17 @@ impl Emit {
 
     /// Copies units: a plane under the execution mask.
     fn copy(&mut self, to: u16, from: u16, units: u16) {
-        debug_assert_eq!(units, u16::from(plane_units(self.width)));
+        if units < u16::from(plane_units(self.width)) {
+            if !self.scalars.contains(to) && !self.scalars.contains(from) {
+                let what = format!("a copy of {units} units of a plane from {from} to {to}");
+                self.error = self.error.take().or(Some(Error::Internal(what)));
+            }
+            let mut inst = self.no_mask(Opcode::Mov, 1);
+            inst.dst = self.dst(&Operand::new(Place::Scalar(to), Type::UD), Part::ONE);
+            inst.src[0] = self.src(&Operand::new(Place::Scalar(from), Type::UD), Part::ONE);
+            self.push(inst);
+            return;
+        }
         for part in self.parts(MAX_WIDTH) {
             let mut inst = self.inst(Opcode::Mov, part);
             inst.dst = self.dst(&Operand::new(Place::Plane(to), Type::UD), part);
@@ -200,8 +239,7 @@ impl Emit {
         send.src[0] = self.payload(u16::from(PAYLOAD));
         send.send.sfid = tepui_intel_isa::Sfid::ThreadSpawner;
         send.send.end_of_thread = true;
-        send.send.desc =
-            tepui_intel_isa::Desc::Immediate(tepui_intel_isa::descriptor::END);
+        send.send.desc = tepui_intel_isa::Desc::Immediate(tepui_intel_isa::descriptor::END);
         self.push(send);
     }
 
@@ -214,7 +252,12 @@ impl Emit {
         self.push(inst);
     }
 
-    fn control(&mut self, ctl: Ctl<mir::Inst>, blocks: &[tepui_regalloc::CodeBlock<mir::Inst>], b: usize) {
+    fn control(
+        &mut self,
+        ctl: Ctl<mir::Inst>,
+        blocks: &[tepui_regalloc::CodeBlock<mir::Inst>],
+        b: usize,
+    ) {
         flow::control(self, ctl, blocks, b);
     }
 }

@@ -207,7 +207,7 @@ impl Select<'_> {
             Op::FFma => {
                 let [a, b, c] = [0, 1, 2].map(|k| self.float(s.arg(i, k), ty));
                 let product = self.two(simple(Opcode::Mul, true), [a, b]);
-                let product = Source { operand: Operand::value(ty), val: Some(product) };
+                let product = self.read(product, ty);
                 self.two(simple(Opcode::Add, true), [product, c])
             }
             _ => return self.refuse(i, "is not compiled for Intel's GPUs yet"),
@@ -300,7 +300,7 @@ impl Select<'_> {
             }
             Op::INeg => {
                 let [a, _] = self.one(i, Ty::D);
-                self.def(op(Opcode::Mov), Ty::D, &[Source { operand: a.operand.negated(), ..a }])
+                self.def(op(Opcode::Mov), Ty::D, &[a.negated()])
             }
             Op::UDiv | Op::UMod | Op::SDiv | Op::SRem => {
                 let ty = if matches!(o, Op::UDiv | Op::UMod) { Ty::UD } else { Ty::D };
@@ -362,34 +362,43 @@ impl Select<'_> {
     fn floored(&mut self, i: ir::Inst) -> tepui_regalloc::Val {
         let sources = self.ints(i, Ty::D).map(|x| self.without_immediate(x));
         let divisor = sources[1];
-        let read = |v| Source { operand: Operand::value(Ty::D), val: Some(v) };
+        let read = |c: &Self, v| c.read(v, Ty::D);
         let zero = Source { operand: Operand::immediate(Ty::D, 0), val: None };
         let rest = self.def(math(MathFunction::IntMod), Ty::D, &sources);
-        let signs = self.def(op(Opcode::Xor), Ty::D, &[read(rest), divisor]);
-        let moved = self.def(op(Opcode::Add), Ty::D, &[read(rest), divisor]);
+        let signs = self.def(op(Opcode::Xor), Ty::D, &[read(self, rest), divisor]);
+        let moved = self.def(op(Opcode::Add), Ty::D, &[read(self, rest), divisor]);
         let differ = mir::Op::Select(Condition::Less);
-        let raised = self.def(differ, Ty::UD, &[read(signs), zero, read(moved), read(rest)]);
+        let raised = self.def(
+            differ,
+            Ty::UD,
+            &[read(self, signs), zero, read(self, moved), read(self, rest)],
+        );
         let nonzero = mir::Op::Select(Condition::NotZero);
-        self.def(nonzero, Ty::UD, &[read(rest), zero, read(raised), read(rest)])
+        self.def(nonzero, Ty::UD, &[read(self, rest), zero, read(self, raised), read(self, rest)])
     }
 
     /// The position of the highest bit: the hardware counts from the other end.
     fn highest_bit(&mut self, i: ir::Inst) -> tepui_regalloc::Val {
-        let read = |v| Source { operand: Operand::value(Ty::D), val: Some(v) };
+        let read = |c: &Self, v| c.read(v, Ty::D);
         let last = Source { operand: Operand::immediate(Ty::D, 31), val: None };
-        let below = |v| Source { operand: Operand::value(Ty::D).negated(), val: Some(v) };
         if self.s.insts[i].op == Op::UFindMsb {
             // Of zero, 32 zeros lead: 31 - 32.
             let zeros = self.unary(i, Opcode::Lzd, Ty::UD);
-            return self.def(op(Opcode::Add), Ty::D, &[below(zeros), last]);
+            let below = self.read(zeros, Ty::D).negated();
+            return self.def(op(Opcode::Add), Ty::D, &[below, last]);
         }
         let [a, _] = self.one(i, Ty::D);
         let from_top = self.def(op(Opcode::Fbh), Ty::D, &[a]);
-        let place = self.def(op(Opcode::Add), Ty::D, &[below(from_top), last]);
+        let below = self.read(from_top, Ty::D).negated();
+        let place = self.def(op(Opcode::Add), Ty::D, &[below, last]);
         // -1 where there is no such bit.
         let zero = Source { operand: Operand::immediate(Ty::D, 0), val: None };
         let select = mir::Op::Select(Condition::Less);
-        self.def(select, Ty::UD, &[read(from_top), zero, read(from_top), read(place)])
+        self.def(
+            select,
+            Ty::UD,
+            &[read(self, from_top), zero, read(self, from_top), read(self, place)],
+        )
     }
 }
 

@@ -97,8 +97,8 @@ impl Select<'_> {
     pub(super) fn without_immediate(&mut self, source: Source) -> Source {
         match source.operand.place {
             mir::Place::Immediate(bits) => {
-                let v = self.value(Comp::Const(bits as u32));
-                let place = Operand::value(source.operand.ty).place;
+                let v = self.constant(Comp::Const(bits as u32));
+                let place = self.read(v, source.operand.ty).operand.place;
                 Source { operand: Operand { place, ..source.operand }, val: Some(v) }
             }
             _ => source,

@@ -130,7 +130,8 @@ impl Select<'_> {
             .collect::<Option<Vec<u32>>>()
         {
             let mask = ((1u64 << bits) - 1) as u32;
-            let join = |sum: u32, (k, part): (u32, &u32)| sum | (part & mask) << (k * u32::from(bits));
+            let join =
+                |sum: u32, (k, part): (u32, &u32)| sum | (part & mask) << (k * u32::from(bits));
             return Comp::Const((0..).zip(&all).fold(0, join));
         }
         let ty = int_type(bits, false).unwrap_or(Ty::UD);
@@ -154,9 +155,9 @@ impl Select<'_> {
             sum = Some(match sum {
                 None => v,
                 Some(sum) => {
-                    let read = |v| Source { operand: Operand::value(Ty::UD), val: Some(v) };
+                    let read = |c: &Self, v| c.read(v, Ty::UD);
                     let or: mir::Op = super::alu::op(Opcode::Or);
-                    self.def(or, Ty::UD, &[read(sum), read(v)])
+                    self.def(or, Ty::UD, &[read(self, sum), read(self, v)])
                 }
             });
         }

@@ -2,9 +2,9 @@
 
 use super::{Comp, Select};
 use crate::error::Result;
-use crate::mir::MOp;
+use crate::mir::{MOp, SCALAR};
 use tepui_ir::{self as ir, Attrs, Op, Region, Value};
-use tepui_regalloc::{Block, Ctl, Ins, Val};
+use tepui_regalloc::{Block, Ctl, Ins, RegClass, Val};
 
 /// A loop that encloses the current position.
 pub(super) struct Frame {
@@ -23,15 +23,31 @@ impl Select<'_> {
         b
     }
 
+    /// A component for a phi of a class.
+    fn of_class(&mut self, c: Comp, class: RegClass) -> Val {
+        if class == SCALAR { self.scalar(c) } else { self.value(c) }
+    }
+
+    /// The classes of the double words of values that blocks carry.
+    fn classes(&self, vals: &[Value]) -> Vec<RegClass> {
+        let class = |&v: &Value| match self.scalars.contains(v) {
+            true => std::iter::repeat_n(SCALAR, self.dwords(v)),
+            false => std::iter::repeat_n(self.plane(), self.dwords(v)),
+        };
+        vals.iter().flat_map(class).collect()
+    }
+
     /// Puts a component into registers at the end of an earlier block.
-    fn value_at_end(&mut self, b: Block, c: Comp) -> Val {
-        if let Comp::Val(v) = c {
+    fn value_at_end(&mut self, b: Block, c: Comp, class: RegClass) -> Val {
+        if let Comp::Val(v) = c
+            && self.f.vals[v] == class
+        {
             return v;
         }
         let at = self.f.body_end(b);
         let tail = self.f.blocks[b].insts.split_off(at);
         let cur = std::mem::replace(&mut self.cur, b);
-        let v = self.value(c);
+        let v = self.of_class(c, class);
         self.cur = cur;
         self.f.blocks[b].insts.extend(tail);
         v
@@ -78,7 +94,11 @@ impl Select<'_> {
     /// Edge and phi sources from here to the innermost loop's header.
     fn next_iteration(&mut self, args: &[Value]) {
         let comps = self.all_comps(args);
-        let vals: Vec<Val> = comps.iter().map(|&c| self.value(c)).collect();
+        let Some(frame) = self.frames.last() else { return };
+        let classes: Vec<RegClass> =
+            frame.phis.iter().map(|&phi| self.f.vals[self.f.dsts(phi)[0]]).collect();
+        let vals: Vec<Val> =
+            comps.iter().zip(classes).map(|(&c, class)| self.of_class(c, class)).collect();
         let Some(frame) = self.frames.last() else { return };
         for (&phi, &v) in frame.phis.iter().zip(&vals) {
             self.f.insts[phi].srcs.push(v, &mut self.f.pool);
@@ -87,26 +107,31 @@ impl Select<'_> {
         self.f.edge(cur, header);
     }
 
-    /// Joins the ways into the current block: results from the components that each way brings.
-    fn join(&mut self, results: &[Value], ways: &[(Block, Vec<Comp>)]) {
+    /// Joins the ways into the current block: results from the components that each way brings. Channels that leave a loop
+    /// wait while others change its scalar values, so each takes what it had.
+    fn join(&mut self, results: &[Value], ways: &[(Block, Vec<Comp>)], leaves_loop: bool) {
         let join = self.cur;
         for (b, _) in ways {
             self.f.edge(*b, join);
         }
-        let count: usize = results.iter().map(|&r| self.dwords(r)).sum();
-        let mut joined = Vec::with_capacity(count);
-        for k in 0..count {
+        let classes = self.classes(results);
+        let mut joined = Vec::with_capacity(classes.len());
+        for (k, class) in classes.into_iter().enumerate() {
             // Undefined on one way is whatever the others bring, if that is there on every way.
             let mut known = ways.iter().map(|w| w.1[k]).filter(|c| *c != Comp::Undef);
             let first = known.next().unwrap_or(Comp::Undef);
             let same = known.all(|c| c == first);
             let everywhere = !matches!(first, Comp::Val(_)) || ways.iter().all(|w| w.1[k] == first);
-            if same && everywhere {
+            let changes = match first {
+                Comp::Val(v) => leaves_loop && class != SCALAR && self.f.vals[v] == SCALAR,
+                _ => false,
+            };
+            if same && everywhere && !changes {
                 joined.push(first);
                 continue;
             }
-            let srcs: Vec<Val> = ways.iter().map(|(b, c)| self.value_at_end(*b, c[k])).collect();
-            let class = self.plane();
+            let srcs: Vec<Val> =
+                ways.iter().map(|(b, c)| self.value_at_end(*b, c[k], class)).collect();
             let d = self.f.val(class);
             let phi = self.f.make(MOp::Phi, &[d], &srcs, self.loc);
             self.f.blocks[join].insts.push(phi);
@@ -141,7 +166,7 @@ impl Select<'_> {
         }
         self.loc = s.insts[i].loc;
         self.cur = self.block();
-        self.join(s.results(i), &ways);
+        self.join(s.results(i), &ways, false);
         self.emit(MOp::Ctl(Ctl::EndIf), &[], &[]);
         Ok(!ways.is_empty())
     }
@@ -150,17 +175,19 @@ impl Select<'_> {
         let s = self.s;
         let params = &s.regions[body].params;
         let comps = self.all_comps(s.args(i));
-        let first: Vec<Val> = comps.iter().map(|&c| self.value(c)).collect();
+        let classes = self.classes(params);
+        let first: Vec<Val> =
+            comps.iter().zip(classes).map(|(&c, class)| self.of_class(c, class)).collect();
         self.emit(MOp::Ctl(Ctl::Loop), &[], &[]);
         let from = self.cur;
         self.depth = self.depth.saturating_add(1);
         let header = self.block();
         self.f.edge(from, header);
         self.cur = header;
-        let class = self.plane();
         let mut phis = Vec::with_capacity(first.len());
         let mut vals = Vec::with_capacity(first.len());
         for &v in &first {
+            let class = self.f.vals[v];
             let d = self.f.val(class);
             phis.push(self.emit(MOp::Phi, &[d], &[v]));
             vals.push(Comp::Val(d));
@@ -187,7 +214,7 @@ impl Select<'_> {
         let Some(frame) = self.frames.pop() else { return Ok(false) };
         self.loc = s.insts[i].loc;
         self.cur = self.block();
-        self.join(s.results(i), &frame.exits);
+        self.join(s.results(i), &frame.exits, true);
         Ok(!frame.exits.is_empty())
     }
 }

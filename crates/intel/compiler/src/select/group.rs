@@ -24,7 +24,9 @@ impl Select<'_> {
                 }
                 let invocations: u32 = s.info.workgroup_size.iter().product();
                 let several = invocations > u32::from(self.width);
-                if matches!(b.exec, Scope::Workgroup | Scope::QueueFamily | Scope::Device) && several {
+                if matches!(b.exec, Scope::Workgroup | Scope::QueueFamily | Scope::Device)
+                    && several
+                {
                     self.effect(mir::Op::Barrier);
                 }
                 Ok(true)
@@ -57,7 +59,8 @@ impl Select<'_> {
             Builtin::SubgroupInvocationId => vec![Comp::Val(self.lane())],
             Builtin::LocalInvocationIndex => vec![self.local_index(invocations)],
             _ => {
-                return self.refuse(i, format!("of {} is not compiled for Intel's GPUs yet", b.name()));
+                return self
+                    .refuse(i, format!("of {} is not compiled for Intel's GPUs yet", b.name()));
             }
         };
         let n = self.dwords(r);
@@ -80,7 +83,7 @@ impl Select<'_> {
         let shift = u64::from(self.width.trailing_zeros());
         let n = Source { operand: Operand::immediate(Ty::UD, shift), val: None };
         let first = self.def(op(Opcode::Shl), Ty::UD, &[x, n]);
-        let read = |v| Source { operand: Operand::value(Ty::UD), val: Some(v) };
-        Comp::Val(self.def(op(Opcode::Add), Ty::UD, &[read(first), read(lane)]))
+        let read = |c: &Self, v| c.read(v, Ty::UD);
+        Comp::Val(self.def(op(Opcode::Add), Ty::UD, &[read(self, first), read(self, lane)]))
     }
 }

@@ -5,19 +5,23 @@
 
 use super::alu::op;
 use super::{Comp, Select, Source};
+use crate::bind::{Constant, Surface};
 use crate::error::Result;
 use crate::mir::{self, Inst, Message, MessageEffect, Operand};
-use crate::bind::Surface;
 use tepui_intel_isa::descriptor::{self, LOCAL, STATELESS_NON_COHERENT};
 use tepui_intel_isa::message::{AtomicOp as Atomic, DataOp0, DataOp1, FloatAtomicOp};
 use tepui_intel_isa::{Opcode, Sfid, Type as Ty};
 use tepui_ir::{self as ir, Access, AtomicOp, Attrs, Mem, Op, Type};
+use tepui_regalloc::Val;
 
 /// Maximum number of components of an untyped message.
-const MAX_COMPONENTS: usize = 4;
+pub(super) const MAX_COMPONENTS: usize = 4;
+
+/// Why accesses are refused whose descriptor is not known when compiling.
+const UNKNOWN: &str = "of a descriptor that is not known before is not compiled yet";
 
 /// The atomic operation on integers, if it is one.
-fn atomic(o: AtomicOp) -> Option<Atomic> {
+pub(super) fn atomic(o: AtomicOp) -> Option<Atomic> {
     Some(match o {
         AtomicOp::Add => Atomic::Add,
         AtomicOp::SMin => Atomic::IMin,
@@ -31,6 +35,14 @@ fn atomic(o: AtomicOp) -> Option<Atomic> {
         AtomicOp::CmpXchg => Atomic::CmpWr,
         AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax => return None,
     })
+}
+
+/// A payload of a message.
+pub(super) enum Payload<'a> {
+    /// Double words of each channel.
+    Planes(&'a [Comp]),
+    /// An address of 64 bits of each channel, by its halves.
+    Address([Comp; 2]),
 }
 
 /// The access of a memory instruction: the surface, and where the offset and the data are among the operands.
@@ -55,12 +67,24 @@ impl Select<'_> {
             Op::LoadPush => self.load_push(i).map(|()| true),
             Op::BufferSize => {
                 let Some(index) = self.map.surface_of(s, s.arg(i, 0)) else {
-                    return self.refuse(i, "of a descriptor that is not known before is not compiled yet");
+                    return self.refuse(i, UNKNOWN);
                 };
-                let at = self.map.dword(crate::bind::Constant::BufferSize(index));
+                let at = self.map.dword(Constant::BufferSize(index));
                 self.set(s.result(i), &[at.map_or(Comp::Undef, Comp::Fixed)]);
                 Ok(true)
             }
+            Op::BufferAddress => {
+                let Some(index) = self.map.surface_of(s, s.arg(i, 0)) else {
+                    return self.refuse(i, UNKNOWN);
+                };
+                let halves = [false, true].map(|high| {
+                    let at = self.map.dword(Constant::BufferAddress(index, high));
+                    at.map_or(Comp::Undef, Comp::Fixed)
+                });
+                self.set(s.result(i), &halves);
+                Ok(true)
+            }
+            Op::LoadGlobal | Op::StoreGlobal | Op::AtomicGlobal => self.global(i).map(|()| true),
             Op::LoadBuffer | Op::LoadShared | Op::LoadConstant | Op::LoadScratch => {
                 let place = self.place(i)?;
                 self.load(i, &place).map(|()| true)
@@ -90,7 +114,7 @@ impl Select<'_> {
         };
         match surface {
             Some(surface) => Ok(Place { surface, mem, offset }),
-            None => self.refuse(i, "with a descriptor that is not known before is not compiled yet"),
+            None => self.refuse(i, UNKNOWN),
         }
     }
 
@@ -111,7 +135,7 @@ impl Select<'_> {
             if byte % bytes != 0 {
                 return self.refuse(i, "at an offset that is not aligned is not compiled yet");
             }
-            let dword = self.map.dword(crate::bind::Constant::Push(byte & !3));
+            let dword = self.map.dword(Constant::Push(byte & !3));
             let c = dword.map_or(Comp::Undef, Comp::Fixed);
             all.push(self.above(c, 8 * (byte % 4) as u8));
         }
@@ -120,7 +144,7 @@ impl Select<'_> {
     }
 
     /// The bits from `at` on of a component, with any bits above them.
-    fn above(&mut self, c: Comp, at: u8) -> Comp {
+    pub(super) fn above(&mut self, c: Comp, at: u8) -> Comp {
         if at == 0 || c == Comp::Undef {
             return c;
         }
@@ -151,9 +175,9 @@ impl Select<'_> {
         }
         let width = u32::from(self.width);
         let shift = |n: u32| Source { operand: Operand::immediate(Ty::UD, n.into()), val: None };
-        let read = |v| Source { operand: Operand::value(Ty::UD), val: Some(v) };
+        let read = |c: &Self, v| c.read(v, Ty::UD);
         let lane = self.lane();
-        let lane = self.def(op(Opcode::Shl), Ty::UD, &[read(lane), shift(2)]);
+        let lane = self.def(op(Opcode::Shl), Ty::UD, &[read(self, lane), shift(2)]);
         if let Comp::Const(at) = base {
             let at = at.wrapping_add(add);
             return self.offset(Comp::Val(lane), (at & !3).wrapping_mul(width) + (at & 3));
@@ -165,12 +189,12 @@ impl Select<'_> {
         } else {
             let dwords = self.def(op(Opcode::And), Ty::UD, &[at, shift(!3)]);
             let rest = self.def(op(Opcode::And), Ty::UD, &[at, shift(3)]);
-            (read(dwords), Some(rest))
+            (read(self, dwords), Some(rest))
         };
         let rows = self.def(op(Opcode::Shl), Ty::UD, &[dwords, shift(width.trailing_zeros())]);
-        let mut sum = self.def(op(Opcode::Add), Ty::UD, &[read(rows), read(lane)]);
+        let mut sum = self.def(op(Opcode::Add), Ty::UD, &[read(self, rows), read(self, lane)]);
         if let Some(rest) = rest {
-            sum = self.def(op(Opcode::Add), Ty::UD, &[read(sum), read(rest)]);
+            sum = self.def(op(Opcode::Add), Ty::UD, &[read(self, sum), read(self, rest)]);
         }
         Comp::Val(sum)
     }
@@ -186,7 +210,8 @@ impl Select<'_> {
         let (ty, count) = (self.ty(r), self.dwords(r));
         let base = self.comp(s.arg(i, place.offset), 0);
         let constant = s.insts[i].op == Op::LoadConstant
-            || place.mem.access.contains(Access::CONST) && !place.mem.access.contains(Access::VOLATILE);
+            || place.mem.access.contains(Access::CONST)
+                && !place.mem.access.contains(Access::VOLATILE);
         let effect = if constant { MessageEffect::Pure } else { MessageEffect::Read };
         let mut all = Vec::with_capacity(count);
         if Self::is_dwords(ty, place) {
@@ -194,17 +219,25 @@ impl Select<'_> {
                 let n = (count - first).min(MAX_COMPONENTS);
                 let at = self.address(place, base, 4 * first as u32);
                 let kind = DataOp1::UntypedSurfaceRead;
-                let control = descriptor::untyped(kind, place.surface, n as u8, self.message_width());
+                let width = self.message_width();
+                let control = descriptor::untyped(kind, place.surface, n as u8, width);
                 let planes = [1, 0, n as u8];
                 let header = false;
-                let message = Message { sfid: Sfid::DataCache1, control, planes, header, effect };
-                let v = self.respond(message, &[&[at]]);
-                all.extend(self.split(v, n).into_iter().map(Comp::Val));
+                let message =
+                    Message { sfid: Sfid::DataCache1, control, width, planes, header, effect };
+                all.extend(self.respond(message, &[Payload::Planes(&[at])]));
             }
         } else {
             let bytes = self.element_bytes(ty, &place.mem);
             for k in 0..count {
-                let c = self.load_bytes(place, base, k as u32 * ty.elem_bytes().min(4), ty, bytes, effect);
+                let c = self.load_bytes(
+                    place,
+                    base,
+                    k as u32 * ty.elem_bytes().min(4),
+                    ty,
+                    bytes,
+                    effect,
+                );
                 all.push(c);
             }
         }
@@ -218,7 +251,7 @@ impl Select<'_> {
     }
 
     /// Channels of a message.
-    fn message_width(&self) -> u8 {
+    pub(super) fn message_width(&self) -> u8 {
         self.width.min(16)
     }
 
@@ -233,33 +266,69 @@ impl Select<'_> {
         effect: MessageEffect,
     ) -> Comp {
         let kind = DataOp0::ByteScatteredRead;
-        let control =
-            descriptor::byte_scattered(kind, place.surface, bytes as u8, self.message_width());
+        let width = self.message_width();
+        let control = descriptor::byte_scattered(kind, place.surface, bytes as u8, width);
         let (sfid, header) = (Sfid::DataCache0, place.is_scratch());
-        let message = Message { sfid, control, planes: [1, 0, 1], header, effect };
+        let message = Message { sfid, control, width, planes: [1, 0, 1], header, effect };
         let mut parts = Vec::with_capacity(4);
         for piece in (0..ty.elem_bytes().min(4)).step_by(bytes as usize) {
             let at = self.address(place, base, at + piece);
-            parts.push(Comp::Val(self.respond(message, &[&[at]])));
+            parts.extend(self.respond(message, &[Payload::Planes(&[at])]));
         }
         if let [one] = parts[..] { one } else { self.pack(&parts, 8 * bytes as u8) }
     }
 
-    /// Sends a message that has a response.
-    fn respond(&mut self, message: Message, payloads: &[&[Comp]]) -> tepui_regalloc::Val {
-        let d = self.f.val(mir::planes(self.width, message.planes[2]));
+    /// Sends a message that has a response; its planes.
+    pub(super) fn respond(&mut self, message: Message, payloads: &[Payload<'_>]) -> Vec<Comp> {
+        let (count, width) = (message.planes[2], message.width);
+        let planar = mir::planes(self.width, count);
+        let divided = count > 1 && width < self.width;
+        let class = if divided { mir::interleaved(self.width, count) } else { planar };
+        let mut d = self.f.val(class);
         self.send(message, Some(d), payloads);
-        d
+        if divided {
+            let spread =
+                Inst::new(mir::Op::Spread { planes: count, width }, Operand::value(Ty::UD), &[]);
+            let all = self.f.val(planar);
+            let source = Source { operand: Operand::value(Ty::UD), val: Some(d) };
+            self.push(spread, Some(all), &[source]);
+            d = all;
+        }
+        self.split(d, usize::from(count)).into_iter().map(Comp::Val).collect()
     }
 
-    fn send(&mut self, message: Message, dst: Option<tepui_regalloc::Val>, payloads: &[&[Comp]]) {
+    pub(super) fn send(&mut self, message: Message, dst: Option<Val>, payloads: &[Payload<'_>]) {
         let mut sources = Vec::with_capacity(2);
         for payload in payloads {
-            let v = self.collect(payload);
+            let v = match *payload {
+                Payload::Planes(comps) => self.payload(comps, message.width),
+                Payload::Address(address) => self.wide(address),
+            };
             sources.push(Source { operand: Operand::value(Ty::UD), val: Some(v) });
         }
         let inst = Inst::new(mir::Op::Send(message), Operand::value(Ty::UD), &[]);
         self.push(inst, dst, &sources);
+    }
+
+    /// Planes in the order of messages of some channels.
+    fn payload(&mut self, comps: &[Comp], width: u8) -> Val {
+        let v = self.collect(comps);
+        let planes = comps.len() as u8;
+        if planes == 1 || width >= self.width {
+            return v;
+        }
+        let d = self.f.val(mir::interleaved(self.width, planes));
+        let arrange = Inst::new(mir::Op::Arrange { planes, width }, Operand::value(Ty::UD), &[]);
+        self.push(arrange, Some(d), &[Source { operand: Operand::value(Ty::UD), val: Some(v) }]);
+        d
+    }
+
+    /// Values of 64 bits whose halves are neighbours.
+    fn wide(&mut self, halves: [Comp; 2]) -> Val {
+        let sources = halves.map(|c| self.source(c, Ty::UD));
+        let d = self.f.val(mir::interleaved(self.width, 2));
+        self.push(Inst::new(mir::Op::Address, Operand::value(Ty::UD), &[]), Some(d), &sources);
+        d
     }
 
     fn store(&mut self, i: ir::Inst, place: &Place) -> Result<()> {
@@ -274,29 +343,34 @@ impl Select<'_> {
                 let n = part.len() as u8;
                 let at = self.address(place, base, (4 * MAX_COMPONENTS * k) as u32);
                 let kind = DataOp1::UntypedSurfaceWrite;
-                let control = descriptor::untyped(kind, place.surface, n, self.message_width());
+                let width = self.message_width();
+                let control = descriptor::untyped(kind, place.surface, n, width);
                 let planes = [1, n, 0];
                 let header = false;
-                let message = Message { sfid: Sfid::DataCache1, control, planes, header, effect };
-                self.send(message, None, &[&[at], part]);
+                let message =
+                    Message { sfid: Sfid::DataCache1, control, width, planes, header, effect };
+                self.send(message, None, &[Payload::Planes(&[at]), Payload::Planes(part)]);
             }
             return Ok(());
         }
         let bytes = self.element_bytes(ty, &place.mem);
         let kind = DataOp0::ByteScatteredWrite;
-        let control =
-            descriptor::byte_scattered(kind, place.surface, bytes as u8, self.message_width());
+        let width = self.message_width();
+        let control = descriptor::byte_scattered(kind, place.surface, bytes as u8, width);
         let header = place.is_scratch();
         let planes = if header { [2, 0, 0] } else { [1, 1, 0] };
-        let message = Message { sfid: Sfid::DataCache0, control, planes, header, effect };
+        let message = Message { sfid: Sfid::DataCache0, control, width, planes, header, effect };
         let size = ty.elem_bytes().min(4);
         for k in 0..count {
             for piece in (0..size).step_by(bytes as usize) {
                 let at = self.address(place, base, k as u32 * size + piece);
                 let c = self.above(comps[k], 8 * piece as u8);
                 match header {
-                    true => self.send(message, None, &[&[at, c]]),
-                    false => self.send(message, None, &[&[at], &[c]]),
+                    true => self.send(message, None, &[Payload::Planes(&[at, c])]),
+                    false => {
+                        let payloads = [Payload::Planes(&[at]), Payload::Planes(&[c])];
+                        self.send(message, None, &payloads);
+                    }
                 }
             }
         }
@@ -329,9 +403,9 @@ impl Select<'_> {
         let planes = [1, data.len() as u8, 1];
         let effect = MessageEffect::Write;
         let (sfid, header) = (Sfid::DataCache1, false);
-        let message = Message { sfid, control, planes, header, effect };
-        let v = self.respond(message, &[&[at], &data]);
-        self.set(r, &[Comp::Val(v)]);
+        let message = Message { sfid, control, width, planes, header, effect };
+        let all = self.respond(message, &[Payload::Planes(&[at]), Payload::Planes(&data)]);
+        self.set(r, &all);
         Ok(())
     }
 }

@@ -5,21 +5,23 @@
 //! operands and fold negations, absolute values and comparisons into themselves; what nothing uses afterwards is removed
 //! by [`tepui_regalloc::dce`].
 //!
-//! `alu` selects arithmetic, `convert` conversions, `cond` comparisons and conditions, `memory` accesses of buffers and
-//! workgroup memory, `group` built-ins and barriers; `flow` builds blocks from regions.
+//! `alu` selects arithmetic, `convert` conversions, `cond` comparisons and conditions, `memory` and `global` accesses of
+//! memory, `group` built-ins and barriers; `flow` builds blocks from regions.
 
 mod alu;
 mod cond;
 mod convert;
 mod flow;
+mod global;
 mod group;
 mod memory;
 
 use crate::bind::BindMap;
 use crate::error::{Error, Result};
-use crate::mir::{self, Function, Inst, MOp, Operand, Place, planes};
+use crate::mir::{self, Function, Inst, MOp, Operand, Place, SCALAR, planes};
+use crate::scalars::Scalars;
 use flow::Frame;
-use tepui_intel_isa::Type as Ty;
+use tepui_intel_isa::{Opcode, Type as Ty};
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{self as ir, Attrs, Loc, Op, Shader, Type, Value};
 use tepui_regalloc::{Block, Ins, RegClass, Val};
@@ -44,6 +46,13 @@ struct Source {
     val: Option<Val>,
 }
 
+impl Source {
+    /// The source, negated.
+    fn negated(self) -> Source {
+        Source { operand: self.operand.negated(), ..self }
+    }
+}
+
 struct Select<'a> {
     s: &'a Shader,
     f: Function,
@@ -58,6 +67,10 @@ struct Select<'a> {
     loc: Loc,
     /// Enclosing loops.
     frames: Vec<Frame>,
+    /// Scalar values that blocks carry.
+    scalars: Scalars,
+    /// Whether results of scalar sources are scalar.
+    has_scalars: bool,
 }
 
 /// Double words of each channel that a component of a type has.
@@ -65,11 +78,17 @@ fn words(ty: Type) -> usize {
     if ty.bits() == 64 { 2 } else { 1 }
 }
 
-/// Selects a shader for a number of channels; surfaces that it uses are added to the map.
+/// Selects a shader for a number of channels; surfaces that it uses are added to the map. Without `scalars` all values are
+/// planes.
 ///
 /// # Errors
 /// When the shader needs what is not compiled.
-pub fn select(s: &Shader, width: u8, map: &mut BindMap) -> Result<Function> {
+pub fn select(
+    s: &Shader,
+    width: u8,
+    scalars: Option<Scalars>,
+    map: &mut BindMap,
+) -> Result<Function> {
     let mut f = Function::default();
     let cur = f.blocks.push(Default::default());
     let mut select = Select {
@@ -83,6 +102,8 @@ pub fn select(s: &Shader, width: u8, map: &mut BindMap) -> Result<Function> {
         depth: 0,
         loc: Loc::default(),
         frames: Vec::new(),
+        has_scalars: scalars.is_some(),
+        scalars: scalars.unwrap_or_default(),
     };
     select.region(s.root)?;
     Ok(select.f)
@@ -155,8 +176,25 @@ impl Select<'_> {
         self.emit(MOp::Isa(inst), dst.as_slice(), &vals[..n]);
     }
 
-    /// Appends an instruction with a plane as its result.
+    /// Appends an instruction with a plane as its result, or a scalar value where all sources are.
     fn def(&mut self, op: mir::Op, ty: Ty, sources: &[Source]) -> Val {
+        let computes = match op {
+            // Ternary instructions have no form of one channel.
+            mir::Op::Alu { opcode, .. } => opcode != Opcode::Mad,
+            mir::Op::Compare(_) | mir::Op::Select(_) | mir::Op::MulHigh => true,
+            _ => false,
+        };
+        let scalar = |s: &Source| match s.val {
+            Some(_) => matches!(s.operand.place, Place::Scalar(_)),
+            None => true,
+        };
+        if computes && self.has_scalars && sources.iter().all(scalar) {
+            return self.def_scalar(op, ty, sources);
+        }
+        self.def_plane(op, ty, sources)
+    }
+
+    fn def_plane(&mut self, op: mir::Op, ty: Ty, sources: &[Source]) -> Val {
         let class = self.plane();
         let d = self.f.val(class);
         let inst = Inst { op, dst: Operand::value(ty), src: [Operand::NONE; 4] };
@@ -164,11 +202,27 @@ impl Select<'_> {
         d
     }
 
+    fn def_scalar(&mut self, op: mir::Op, ty: Ty, sources: &[Source]) -> Val {
+        let d = self.f.val(SCALAR);
+        let inst = Inst { op, dst: Operand::scalar(ty), src: [Operand::NONE; 4] };
+        self.push(inst, Some(d), sources);
+        d
+    }
+
+    /// A value as a source.
+    fn read(&self, v: Val, ty: Ty) -> Source {
+        let operand = match self.f.vals[v] == SCALAR {
+            true => Operand::scalar(ty),
+            false => Operand::value(ty),
+        };
+        Source { operand, val: Some(v) }
+    }
+
     /// A component as a source of a type; constants are immediates.
     fn source(&mut self, c: Comp, ty: Ty) -> Source {
         let operand = |place| Operand::new(place, ty);
         match c {
-            Comp::Val(v) => Source { operand: Operand::value(ty), val: Some(v) },
+            Comp::Val(v) => self.read(v, ty),
             Comp::Const(bits) => {
                 let bits = u64::from(bits);
                 Source { operand: operand(Place::Immediate(bits)), val: None }
@@ -185,10 +239,27 @@ impl Select<'_> {
     fn register(&mut self, c: Comp, ty: Ty) -> Source {
         match c {
             Comp::Const(_) => {
-                let v = self.value(c);
-                Source { operand: Operand::value(ty), val: Some(v) }
+                let v = self.constant(c);
+                self.read(v, ty)
             }
             _ => self.source(c, ty),
+        }
+    }
+
+    /// A constant in a register.
+    fn constant(&mut self, c: Comp) -> Val {
+        let source = self.source(c, Ty::UD);
+        self.def(Inst::mov(source.operand).op, Ty::UD, &[source])
+    }
+
+    /// A component as a scalar value. Only what [`Scalars`] found is asked for: no planes.
+    fn scalar(&mut self, c: Comp) -> Val {
+        match c {
+            Comp::Val(v) if self.f.vals[v] == SCALAR => v,
+            _ => {
+                let source = self.source(c, Ty::UD);
+                self.def_scalar(Inst::mov(source.operand).op, Ty::UD, &[source])
+            }
         }
     }
 
@@ -202,11 +273,11 @@ impl Select<'_> {
     /// A component as a plane.
     fn value(&mut self, c: Comp) -> Val {
         match c {
-            Comp::Val(v) => v,
+            Comp::Val(v) if self.f.vals[v] != SCALAR => v,
             Comp::Undef => self.undef(),
-            Comp::Const(_) | Comp::Fixed(_) => {
+            Comp::Val(_) | Comp::Const(_) | Comp::Fixed(_) => {
                 let source = self.source(c, Ty::UD);
-                self.def(Inst::mov(source.operand).op, Ty::UD, &[source])
+                self.def_plane(Inst::mov(source.operand).op, Ty::UD, &[source])
             }
         }
     }
