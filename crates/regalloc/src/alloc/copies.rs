@@ -294,9 +294,11 @@ mod tests {
         let done = sequence::<Moves<false>>(&copies, || free, |s| steps.push(s));
         assert_eq!(done, Ok(()));
         check(&copies, &steps, &free);
-        let units =
-            |n| steps.iter().filter(|s| matches!(s, Step::Move { units, .. } if *units == n));
-        assert_eq!((units(4).count(), units(1).count()), (3, 3), "{steps:?}");
+        let moves = |n| {
+            let of_size = |s: &&Step<()>| matches!(s, Step::Move { units, .. } if *units == n);
+            steps.iter().filter(of_size).count()
+        };
+        assert_eq!((moves(4), moves(1)), (3, 3), "{steps:?}");
     }
 
     #[test]
