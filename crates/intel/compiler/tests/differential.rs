@@ -14,7 +14,7 @@ use tepui_ir_gen::{Config, program};
 /// The compiler with its options.
 struct Eu(Options);
 
-/// A program, and its machine IR if `TEPUI_MIR` asks for that.
+/// A program, and its machine IR if `TEPUI_MIR` asks for that; `TEPUI_LISTING` prints every program.
 struct Compiled {
     program: Program,
     mir: String,
@@ -35,7 +35,12 @@ impl Compiler for Eu {
             }
         };
         match compile_prepared(s, Generation::Gen9, &self.0, &mut keep) {
-            Ok(program) => Ok(Compiled { program, mir }),
+            Ok(program) => {
+                if std::env::var_os("TEPUI_LISTING").is_some() {
+                    println!("{s}\n{mir}\n{}{}", listing(&program), program.stats);
+                }
+                Ok(Compiled { program, mir })
+            }
             Err(e) if e.is_bug() => Err(Refusal::Bug(format!("{e}\n{mir}"))),
             Err(e) => Err(Refusal::Unsupported(e.to_string())),
         }

@@ -1,5 +1,6 @@
 //! Instructions of the hardware for one of the machine IR.
 
+use super::flags::Known;
 use super::{Emit, MAX_WIDTH, PAYLOAD, Part, RESPONSE, byte};
 use crate::error::Error;
 use crate::mir::{Inst as Mir, Message, Op, Operand, Place, UNIT_BYTES, plane_units};
@@ -95,14 +96,23 @@ impl Emit {
         }
     }
 
-    /// A comparison that writes the flag.
+    /// A comparison that writes the flag, unless the flag has its outcome and nothing else is wanted.
     fn cmp(&mut self, inst: &Mir, condition: Condition, dst: Dst, part: Part) {
+        let Part { first, width } = part;
+        let sources = [inst.src[0], inst.src[1]];
+        let known = Known { condition, sources, first, width, scalar: self.scalar };
+        if self.known == Some(known) && dst.location == Location::NULL {
+            return;
+        }
+        self.known = None;
         let mut out = self.inst(Opcode::Cmp, part);
         out.condition = condition;
         out.flag = CONDITION;
         out.dst = dst;
         out.src[0] = self.src(&inst.src[0], part);
         out.src[1] = self.src(&inst.src[1], part);
+        // A result over what was compared ends that at once.
+        self.known = Some(known);
         self.push(out);
     }
 

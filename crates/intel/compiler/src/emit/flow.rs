@@ -77,6 +77,8 @@ pub(super) fn control(
         Ctl::Loop => {
             let first = e.out.insts.len();
             e.out.loops += 1;
+            // Later rounds come with other flags.
+            e.known = None;
             e.flow.frames.push(Frame::Loop { first, ends: Vec::new(), pending: Vec::new() });
         }
         Ctl::EndLoop => end_loop(e),

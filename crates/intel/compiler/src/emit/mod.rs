@@ -5,6 +5,7 @@
 //! their jumps ([`flow`]).
 
 mod expand;
+mod flags;
 mod flow;
 
 use crate::error::{Error, Result};
@@ -50,6 +51,8 @@ struct Emit {
     scalar: bool,
     /// The registers of scalar values.
     scalars: RegSet,
+    /// The comparison whose outcome the flag has.
+    known: Option<flags::Known>,
     out: Listing,
     loc: Loc,
     flow: flow::Flow,
@@ -72,6 +75,7 @@ pub fn run(
         width,
         scalar: false,
         scalars: registers.unmasked,
+        known: None,
         out: Listing::default(),
         loc: Loc::default(),
         flow: flow::Flow::default(),
@@ -139,6 +143,7 @@ impl Emit {
     }
 
     fn push(&mut self, inst: Inst) -> usize {
+        self.known = self.known.filter(|known| known.survives(&inst));
         self.out.insts.push(inst);
         self.out.targets.push(Targets::default());
         self.out.locs.push(self.loc);
