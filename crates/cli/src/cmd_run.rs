@@ -47,7 +47,7 @@ pub const SHADER_INFO: &str = "shaders.jsonl";
         \x20                STATS, SHADER_INFO, COUNTS; with --gl also GPU"
 )]
 pub struct Args {
-    /// The GPU, or several with commas between, which the program sees as so many physical devices.
+    /// The GPU, or several with commas between, each of which is a physical device for the program.
     #[arg(long, value_name = "GPU", default_value = "m1", value_delimiter = ',',
           value_parser = crate::gpu::with(Feature::Driver))]
     gpu: Vec<Gpu>,

@@ -16,7 +16,7 @@ use crate::{Device, Null, Queries, Shader, kind};
 /// A recorded command.
 struct Step {
     text: String,
-    /// What it does to memory.
+    /// Its effect on memory.
     effect: Option<Box<dyn Fn() + Send + Sync>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the physical device offers.
+//! Description of the physical device.
 
 use tepui_format::Format;
 use tepui_vulkan::backend::{FormatFeatures, PhysicalInfo, SetMemory};

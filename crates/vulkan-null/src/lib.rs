@@ -4,7 +4,7 @@
 //! appends to [`Shared::log`]. Copies and fills of buffers, events and timestamps happen as well, at submission. The family has two
 //! memory types in two heaps, two queue families, three kinds of memory of descriptor sets, and all graphics stages.
 //!
-//! - [`info`]: what the physical device offers
+//! - [`info`]: the description of the physical device
 //! - [`memory`]: memory, images and the text of addresses
 //! - [`encoder`]: commands
 
@@ -50,7 +50,7 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// A physical device, and what tests see of it.
+    /// A physical device, and the state of it that tests observe.
     pub fn new() -> (Physical, Arc<Shared>) {
         let shared = Arc::new(Shared::default());
         (Physical { info: info::info(), shared: shared.clone() }, shared)
@@ -59,7 +59,7 @@ impl Physical {
 
 /// A device.
 pub struct Device {
-    /// What tests see of it.
+    /// State of the physical device that tests observe.
     pub shared: Arc<Shared>,
     node: RenderNode,
 }

@@ -1,4 +1,4 @@
-//! Memory, images, and what tests see of a physical device.
+//! Memory, images, and the state of a physical device that tests observe.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What tests see of a physical device, and what they change.
+/// State of a physical device that tests observe and change.
 #[derive(Default)]
 pub struct Shared {
     log: Mutex<Vec<String>>,
@@ -86,7 +86,7 @@ pub struct Memory {
     pub size: u64,
     /// Its number in the device, from 1.
     pub number: u32,
-    /// What tests see.
+    /// State that tests observe.
     pub shared: Arc<Shared>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `vkGetDeviceProcAddr` gives a family's own functions. What `vkGetInstanceProcAddr` gives may be called with the devices, queues and
 //! command buffers of any physical device of the instance: where these are of several families, it gives the functions that
-//! [`entry!`](crate::entry!) makes beside each family's, which call that of the family of their first parameter.
+//! [`entry!`](crate::entry!) makes in addition to each family's, which call that of the family of their first parameter.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What the runtime offers of itself, whatever the GPU: extensions and features that need nothing of a family.
+//! Extensions and features of the runtime alone, which need nothing of a family and are offered for every GPU.
 //!
 //! A family lists those of its hardware and compiler in its [`PhysicalInfo`]; [`join`] adds these, once for each physical device.
 
@@ -104,7 +104,7 @@ fn features() -> Answers {
     all
 }
 
-/// What a physical device offers: what its family lists, and what the runtime does.
+/// Description of a physical device as applications see it: its family's, with the runtime's extensions and features.
 pub fn join(family: &PhysicalInfo) -> PhysicalInfo {
     let mut info = family.clone();
     for e in EXTENSIONS {

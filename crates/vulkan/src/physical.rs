@@ -47,10 +47,10 @@ pub trait Family: Send + Sync {
     fn commands(&self) -> &'static Table;
 }
 
-/// A physical device of the family `B`, and what all of its devices share.
+/// A physical device of the family `B`, with state that all devices made of it share.
 struct Member<B: Backend> {
     physical: Arc<B::Physical>,
-    /// What it offers.
+    /// Description as applications see it.
     info: PhysicalInfo,
     heap_usage: Arc<HeapUsage>,
 }

@@ -1,7 +1,7 @@
 //! Caches of compiled programs: main parts of shaders, prologs and epilogs, programs of tiles, and the driver's own programs. What fills
 //! them is in [`crate::parts`], [`crate::tile`] and [`crate::meta`].
 
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 use tepui_agx_compiler::Program;
@@ -10,6 +10,7 @@ use tepui_agx_compiler::abi::tile::{TARGETS, Tile};
 use tepui_agx_compiler::abi::{Beyond, Prolog};
 use tepui_agx_compiler::varyings::FragmentTable;
 use tepui_ir::NumKind;
+use tepui_vulkan_kit::Variants;
 
 use crate::device::Code;
 use crate::meta::program::Program as MetaProgram;
@@ -24,7 +25,7 @@ pub(crate) enum MainKey {
 
 /// The main parts of a shader.
 #[derive(Default)]
-pub struct Mains(pub(crate) RwLock<FxHashMap<MainKey, Arc<Program>>>);
+pub struct Mains(pub(crate) Variants<MainKey, Arc<Program>>);
 
 /// Key of a vertex prolog.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +54,7 @@ pub(crate) struct EpilogKey {
 }
 
 /// Programs by what they are made for.
-pub(crate) type Kept<K> = Mutex<FxHashMap<K, Arc<Program>>>;
+pub(crate) type Kept<K> = Variants<K, Arc<Program>>;
 
 /// The prologs and epilogs of a device.
 #[derive(Default)]

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rustc_hash::FxHashMap;
 use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_compiler::descriptor::loads_sampler;
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 use tepui_vulkan::{Error, Result};
+use tepui_vulkan_kit::recycle::Limits;
+use tepui_vulkan_kit::{Heap, Recycled, Slots};
 
 use crate::caches::{Meta, PartPrograms, TilePrograms};
-use crate::heap::Heap;
 use crate::kernel::{Bo, Kernel, USC_BASE, Window, lock};
 use crate::scratch::{self, Scratch};
 
@@ -20,9 +20,9 @@ pub const CODE_ALIGN: u64 = 64;
 /// Bytes of a chunk of upload memory.
 pub const UPLOAD_CHUNK_B: u64 = 256 << 10;
 /// Maximum number of unused chunks of that size that are kept.
-const MOST_CHUNKS: usize = 64;
+const MAX_CHUNKS: usize = 64;
 /// Maximum bytes of all larger unused pieces that are kept.
-const MOST_LARGE_B: u64 = 32 << 20;
+const MAX_LARGE_B: u64 = 32 << 20;
 /// Length of the identity list.
 const COUNTING: u32 = 1 << 16;
 /// Places of the heap of samplers. source: Mesa, hk_device.c, hk_init_sampler_heap
@@ -36,63 +36,23 @@ struct CodeMemory {
     free: Heap,
 }
 
-/// The places of the sampler heap.
-struct SamplerHeap {
-    free: Vec<u16>,
-    /// By contents: the place, and how many samplers have it.
-    used: FxHashMap<[u8; 8], (u16, u32)>,
-}
-
-/// Pool of unused upload memory: chunks of one size, and larger pieces, the oldest first.
-///
-/// Copies of index buffers and lists of vertices take megabytes, whose pages the kernel would have to find and clear anew for each
-/// command buffer.
-#[derive(Default)]
-struct FreeUploads {
-    chunks: Vec<Bo>,
-    large: Vec<Bo>,
-}
-
-impl FreeUploads {
-    /// The smallest piece with room for `size` bytes, unless most of it would be idle.
-    fn take(&mut self, size: u64) -> Option<Bo> {
-        if size <= UPLOAD_CHUNK_B {
-            return self.chunks.pop();
-        }
-        let fits = |bo: &Bo| bo.size >= size && bo.size <= 2 * size;
-        let found = self.large.iter().enumerate().filter(|(_, bo)| fits(bo));
-        let (at, _) = found.min_by_key(|(_, bo)| bo.size)?;
-        Some(self.large.remove(at))
-    }
-
-    fn give(&mut self, bo: Bo) {
-        if bo.size == UPLOAD_CHUNK_B {
-            if self.chunks.len() < MOST_CHUNKS {
-                self.chunks.push(bo);
-            }
-            return;
-        }
-        self.large.push(bo);
-        let mut kept: u64 = self.large.iter().map(|bo| bo.size).sum();
-        while kept > MOST_LARGE_B {
-            kept -= self.large.remove(0).size;
-        }
-    }
-}
+/// Limits of unused upload memory. Copies of index buffers and lists of vertices take megabytes.
+const UPLOADS: Limits =
+    Limits { chunk_b: UPLOAD_CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
 
 /// A device.
 pub struct Device {
     /// The kernel's side.
     pub kernel: Arc<Kernel>,
     code: Mutex<CodeMemory>,
-    uploads: Mutex<FreeUploads>,
+    uploads: Mutex<Recycled<Bo>>,
     /// A page of zeros: where null descriptors point to.
     pub zeros: Arc<Bo>,
     /// A page that the pixel back end writes to where sparse images have no memory. Nothing reads it.
     pub dropped_writes: Arc<Bo>,
     /// The sampler heap.
     pub sampler_heap: Bo,
-    samplers: Mutex<SamplerHeap>,
+    samplers: Mutex<Slots<[u8; 8]>>,
     /// Occlusion counters.
     pub counters: Bo,
     free_counters: Mutex<Heap>,
@@ -188,14 +148,11 @@ impl Device {
         let counters = Bo::new(&kernel, 8 * u64::from(COUNTERS), Window::Data, false)?;
         Ok(Arc::new(Device {
             code: Mutex::new(CodeMemory { chunks: Vec::new(), free: Heap::empty() }),
-            uploads: Mutex::default(),
+            uploads: Mutex::new(Recycled::new(UPLOADS)),
             zeros: Arc::new(zeros),
             dropped_writes: Arc::new(dropped_writes),
             sampler_heap,
-            samplers: Mutex::new(SamplerHeap {
-                free: (0..SAMPLERS as u16).rev().collect(),
-                used: FxHashMap::default(),
-            }),
+            samplers: Mutex::new(Slots::new(SAMPLERS as u16)),
             counters,
             free_counters: Mutex::new(Heap::new(0, u64::from(COUNTERS))),
             scratch: Mutex::default(),
@@ -270,29 +227,18 @@ impl Device {
     /// # Errors
     /// When the heap is full.
     pub fn add_sampler(&self, bytes: &[u8; 8]) -> Result<u16> {
-        let mut heap = lock(&self.samplers);
-        if let Some((slot, users)) = heap.used.get_mut(bytes) {
-            *users += 1;
-            return Ok(*slot + FIRST_OF_HEAP);
-        }
-        let slot = heap.free.pop().ok_or_else(|| {
+        let slot = lock(&self.samplers).take(*bytes).ok_or_else(|| {
             Error::device_memory(format!("the heap has {SAMPLERS} places for samplers that differ"))
         })?;
-        heap.used.insert(*bytes, (slot, 1));
-        self.sampler_heap.write(8 * u64::from(slot), bytes);
-        Ok(slot + FIRST_OF_HEAP)
+        if slot.is_new {
+            self.sampler_heap.write(8 * u64::from(slot.number), bytes);
+        }
+        Ok(slot.number + FIRST_OF_HEAP)
     }
 
     /// Removes a sampler from the heap, unless an equal one is in use.
     pub fn remove_sampler(&self, bytes: &[u8; 8]) {
-        let mut heap = lock(&self.samplers);
-        let Some((slot, users)) = heap.used.get_mut(bytes) else { return };
-        let slot = *slot;
-        *users -= 1;
-        if *users == 0 {
-            heap.used.remove(bytes);
-            heap.free.push(slot);
-        }
+        lock(&self.samplers).give(bytes);
     }
 
     /// Takes occlusion counters.

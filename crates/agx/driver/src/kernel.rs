@@ -9,8 +9,8 @@ use tepui_drm::uapi::Direction;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
 use tepui_vulkan::backend::{Place, SyncPoint};
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_kit::Heap;
 
-use crate::heap::Heap;
 use crate::residency::{ALIASES, Fallback, PageTable};
 
 /// Base of 32-bit addresses of code and USC words: a window of 4 GiB.
@@ -511,6 +511,12 @@ impl Bo {
         unsafe {
             self.host().add(offset as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
         }
+    }
+}
+
+impl tepui_vulkan_kit::recycle::Piece for Bo {
+    fn size(&self) -> u64 {
+        self.size
     }
 }
 

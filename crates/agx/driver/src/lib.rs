@@ -21,7 +21,6 @@ pub mod device;
 pub mod encoder;
 mod family;
 pub mod format;
-mod heap;
 pub mod image;
 pub mod kernel;
 pub mod limits;

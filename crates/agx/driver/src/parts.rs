@@ -6,7 +6,7 @@
 //! pipelines from libraries, which may be linked while an application draws.
 //! [`tepui_agx_compiler::abi`] has the interface between the parts.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use tepui_agx_compiler::abi::tile::{Layout, TARGETS};
 use tepui_agx_compiler::abi::{
@@ -17,25 +17,11 @@ use tepui_agx_compiler::{Options, Program, Table, compile_as, link};
 use tepui_ir::{IoLoc, NumKind, Shader as Ir};
 use tepui_vulkan::{Result, vk};
 
-use crate::caches::{EpilogKey, FragmentPrologKey, Kept, MainKey, PartPrograms, VertexPrologKey};
-use crate::kernel::lock;
+use crate::caches::{EpilogKey, FragmentPrologKey, MainKey, PartPrograms, VertexPrologKey};
 use crate::shader::{Additions, FragmentKey, Shader, VertexKey, compile_error};
 
-/// A program of a map, compiled if it is not there. Two threads may compile the same; the first stays.
-fn kept<K: Clone + Eq + std::hash::Hash>(
-    map: &Kept<K>,
-    key: &K,
-    make: impl FnOnce() -> tepui_agx_compiler::Result<Program>,
-) -> tepui_agx_compiler::Result<Arc<Program>> {
-    if let Some(p) = lock(map).get(key) {
-        return Ok(p.clone());
-    }
-    let p = Arc::new(make()?);
-    Ok(lock(map).entry(key.clone()).or_insert(p).clone())
-}
-
-fn compile(mut s: Ir, interface: &Interface) -> tepui_agx_compiler::Result<Program> {
-    compile_as(&mut s, &Options::default(), interface, &mut |_, _| {})
+fn compile(mut s: Ir, interface: &Interface) -> tepui_agx_compiler::Result<Arc<Program>> {
+    compile_as(&mut s, &Options::default(), interface, &mut |_, _| {}).map(Arc::new)
 }
 
 impl PartPrograms {
@@ -60,7 +46,7 @@ impl PartPrograms {
             };
             compile(parts::vertex_prolog(main), &Interface::Vertex(interface))
         };
-        kept(&self.vertex_prologs, &key, make).map(Some)
+        self.vertex_prologs.get_or(&key, make).map(Some)
     }
 
     fn fragment_prolog(
@@ -80,7 +66,7 @@ impl PartPrograms {
             };
             compile(parts::fragment_prolog(prolog), &Interface::Fragment(interface))
         };
-        kept(&self.fragment_prologs, &key, make).map(Some)
+        self.fragment_prologs.get_or(&key, make).map(Some)
     }
 
     /// The epilog after a prolog and a main part whose combined table is `first`.
@@ -108,7 +94,7 @@ impl PartPrograms {
             };
             compile(parts::fragment_epilog(&key.behind, &kinds), &Interface::Fragment(interface))
         };
-        kept(&self.epilogs, &key, make)
+        self.epilogs.get_or(&key, make)
     }
 }
 
@@ -154,14 +140,14 @@ impl Shader {
 
     /// Whether a main part is compiled.
     pub fn is_prepared(&self) -> bool {
-        !self.mains.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        !self.mains.0.is_empty()
     }
 
     /// A main part; nothing if the shader cannot be compiled as one.
     fn main(&self, key: MainKey) -> Result<Option<Arc<Program>>> {
         let mains = &self.mains.0;
-        if let Some(p) = mains.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return Ok(Some(p.clone()));
+        if let Some(p) = mains.get(&key) {
+            return Ok(Some(p));
         }
         if matches!(key, MainKey::Vertex { .. }) && self.indexes_attributes {
             return Ok(None);
@@ -186,8 +172,7 @@ impl Shader {
             // It may compile as a monolithic program, or that reports the error.
             Err(_) => return Ok(None),
         };
-        let mut mains = mains.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some(mains.entry(key).or_insert(p).clone()))
+        mains.get_or(&key, || Ok(p)).map(Some)
     }
 
     /// A vertex program out of parts; nothing if it has to be compiled as one.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tepui_vulkan::backend::{MAX_QUERY_VALUES, QueryInfo};
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_kit::QueryLayout;
 
 use crate::device::Device;
 use crate::kernel::{Bo, Window};
@@ -30,11 +31,9 @@ const MAX_POOL_B: u64 = 1 << 31;
 pub struct Queries {
     device: Arc<Device>,
     kind: Kind,
-    count: u32,
+    layout: QueryLayout,
     /// Results of timestamps, then availability.
     memory: Bo,
-    /// Values of a query.
-    values: u32,
 }
 
 impl Queries {
@@ -43,8 +42,8 @@ impl Queries {
     /// # Errors
     /// When there is no memory, or no such queries.
     pub fn new(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
-        let values = info.values() as u32;
-        let bytes = 8 * u64::from(values + 1) * u64::from(info.count);
+        let layout = QueryLayout { count: info.count, values: info.values() as u32 };
+        let bytes = layout.bytes();
         if bytes > MAX_POOL_B {
             let why = format!("a pool of {} queries has {bytes} bytes", info.count);
             return Err(Error::device_memory(why));
@@ -58,7 +57,7 @@ impl Queries {
             vk::QueryType::PRIMITIVES_GENERATED_EXT => Kind::Generated,
             other => return Err(Error::unsupported(format!("queries of type {}", other.as_raw()))),
         };
-        let pool = Queries { device: device.clone(), kind, count: info.count, memory, values };
+        let pool = Queries { device: device.clone(), kind, layout, memory };
         // New memory is zeros; counters may be those of an earlier pool.
         if matches!(pool.kind, Kind::Occlusion(_)) {
             pool.reset(0, info.count);
@@ -71,14 +70,14 @@ impl Queries {
         match self.kind {
             Kind::Occlusion(first) => self.device.counters.address + 8 * u64::from(first + query),
             Kind::Timestamps(_) | Kind::Feedback | Kind::Statistics(_) | Kind::Generated => {
-                self.memory.address + 8 * u64::from(self.values * query)
+                self.memory.address + self.layout.value(query, 0)
             }
         }
     }
 
     /// GPU address of the word that says whether a result is there.
     pub fn ready_address(&self, query: u32) -> u64 {
-        self.memory.address + 8 * u64::from(self.values * self.count + query)
+        self.memory.address + self.layout.available(query)
     }
 
     /// The counter of an occlusion query.
@@ -91,7 +90,7 @@ impl Queries {
 
     /// Values of a query.
     pub fn values(&self) -> u32 {
-        self.values
+        self.layout.values
     }
 
     /// GPU address of a query's count of captured primitives.
@@ -117,31 +116,33 @@ impl Queries {
         }
     }
 
-    fn word(&self, bo: &Bo, index: u32) -> &AtomicU64 {
-        debug_assert!(8 * u64::from(index) < bo.size);
+    fn word(&self, bo: &Bo, offset: u64) -> &AtomicU64 {
+        debug_assert!(offset < bo.size);
         // SAFETY: the word is inside of the mapping, which lives as long as the buffer; the GPU may write it meanwhile.
-        unsafe { &*bo.host().cast::<AtomicU64>().add(index as usize) }
+        unsafe { &*bo.host().add(offset as usize).cast::<AtomicU64>() }
     }
 
     fn result(&self, query: u32, value: u32) -> &AtomicU64 {
         match self.kind {
-            Kind::Occlusion(first) => self.word(&self.device.counters, first + query),
-            _ => self.word(&self.memory, self.values * query + value),
+            Kind::Occlusion(first) => {
+                self.word(&self.device.counters, 8 * u64::from(first + query))
+            }
+            _ => self.word(&self.memory, self.layout.value(query, value)),
         }
     }
 
     /// Resets queries on the host.
     pub fn reset(&self, first: u32, count: u32) {
         for q in first..first + count {
-            self.word(&self.memory, self.values * self.count + q).store(0, Ordering::Release);
-            (0..self.values).for_each(|v| self.result(q, v).store(0, Ordering::Release));
+            self.word(&self.memory, self.layout.available(q)).store(0, Ordering::Release);
+            (0..self.layout.values).for_each(|v| self.result(q, v).store(0, Ordering::Release));
         }
     }
 
     /// The result of a query, if it is there.
     pub fn get(&self, query: u32) -> Option<[u64; MAX_QUERY_VALUES]> {
-        let ready = self.word(&self.memory, self.values * self.count + query);
-        let value = |v: usize| match (v as u32) < self.values {
+        let ready = self.word(&self.memory, self.layout.available(query));
+        let value = |v: usize| match (v as u32) < self.layout.values {
             true => self.result(query, v as u32).load(Ordering::Acquire),
             false => 0,
         };
@@ -152,7 +153,7 @@ impl Queries {
 impl Drop for Queries {
     fn drop(&mut self) {
         match self.kind {
-            Kind::Occlusion(first) => self.device.give_counters(first, self.count),
+            Kind::Occlusion(first) => self.device.give_counters(first, self.layout.count),
             Kind::Timestamps(handle) => self.device.kernel.drop_timestamps(handle),
             Kind::Feedback | Kind::Statistics(_) | Kind::Generated => {}
         }

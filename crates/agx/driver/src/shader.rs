@@ -29,7 +29,8 @@ use tepui_vulkan::descriptor::SetLayout;
 use tepui_vulkan::executable::Executable;
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::{Error, Result, vk};
-use xxhash_rust::xxh3;
+use tepui_vulkan_kit::Variants as ByState;
+use tepui_vulkan_kit::variants;
 
 use crate::caches::Mains;
 use crate::device::{Code, Device};
@@ -410,9 +411,9 @@ pub struct Additions {
 
 enum Variants {
     Compute(OnceLock<Arc<Variant>>),
-    Vertex(RwLock<FxHashMap<VertexKey, Arc<Variant>>>),
-    Fragment(RwLock<FxHashMap<FragmentKey, Arc<Variant>>>),
-    Expanded(RwLock<FxHashMap<Expansion, Arc<Variant>>>),
+    Vertex(ByState<VertexKey, Arc<Variant>>),
+    Fragment(ByState<FragmentKey, Arc<Variant>>),
+    Expanded(ByState<Expansion, Arc<Variant>>),
 }
 
 /// Identity of a shader in the program cache.
@@ -600,10 +601,10 @@ impl Shader {
     ) -> Result<Shader> {
         let variants = match ir.info.stage {
             Stage::Compute => Variants::Compute(OnceLock::new()),
-            Stage::Vertex => Variants::Vertex(RwLock::default()),
-            Stage::Fragment => Variants::Fragment(RwLock::default()),
+            Stage::Vertex => Variants::Vertex(ByState::default()),
+            Stage::Fragment => Variants::Fragment(ByState::default()),
             Stage::TessControl | Stage::TessEvaluation | Stage::Geometry => {
-                Variants::Expanded(RwLock::default())
+                Variants::Expanded(ByState::default())
             }
         };
         let inputs = match ir.info.stage {
@@ -649,15 +650,9 @@ impl Shader {
     /// The program for an interface, out of the cache or compiled.
     pub(crate) fn program(&self, interface: &Interface, additions: Additions) -> Result<Program> {
         let programs = &self.origin.programs;
-        let text = format!(
-            "{:x} {} {} {} {} {additions:?} {interface:?}",
-            self.origin.key,
-            self.robust,
-            self.origin.custom_borders,
-            self.origin.reductions,
-            self.origin.null_images
-        );
-        let key = xxh3::xxh3_128(text.as_bytes());
+        let origin = &self.origin;
+        let features = [self.robust, origin.custom_borders, origin.reductions, origin.null_images];
+        let key = variants::key(&(origin.key, features, additions, interface));
         if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
             return Ok(p);
         }
@@ -715,9 +710,9 @@ impl Shader {
     pub fn executables(&self) -> Vec<Executable> {
         let variants: Vec<Arc<Variant>> = match &self.variants {
             Variants::Compute(slot) => slot.get().cloned().into_iter().collect(),
-            Variants::Vertex(map) => all(map),
-            Variants::Fragment(map) => all(map),
-            Variants::Expanded(map) => all(map),
+            Variants::Vertex(map) => map.all(),
+            Variants::Fragment(map) => map.all(),
+            Variants::Expanded(map) => map.all(),
         };
         let (stage, name) = (self.ir.info.stage, self.ir.info.stage.name());
         let one = |(k, v): (usize, &Arc<Variant>)| Executable {
@@ -758,25 +753,29 @@ impl Shader {
     /// When it does not compile.
     pub fn vertex(&self, key: &VertexKey, linking: Linking) -> Result<Arc<Variant>> {
         let Variants::Vertex(map) = &self.variants else { return Err(wrong_stage()) };
-        find_or(map, key, linking, || {
-            if linking == Linking::Parts
-                && let Some(p) = self.vertex_parts(key)?
-            {
-                return self.variant(&p, Linking::Parts);
-            }
-            let interface = Interface::Vertex(Vertex {
-                attributes: Attributes::Fetch(key.attributes.clone()),
-                results: match key.results {
-                    Results::Store => VertexResults::Store,
-                    Results::Feedback => VertexResults::Memory,
-                    Results::Record => VertexResults::Record,
-                },
-                multiview: key.multiview,
-                beyond: self.beyond(key, &*self.device()?),
-                negative_one_to_one: key.negative_one_to_one,
-            });
-            self.variant(&self.program(&interface, Additions::default())?, Linking::Whole)
-        })
+        map.get_if_or(
+            key,
+            |v| v.linking >= linking,
+            || {
+                if linking == Linking::Parts
+                    && let Some(p) = self.vertex_parts(key)?
+                {
+                    return self.variant(&p, Linking::Parts);
+                }
+                let interface = Interface::Vertex(Vertex {
+                    attributes: Attributes::Fetch(key.attributes.clone()),
+                    results: match key.results {
+                        Results::Store => VertexResults::Store,
+                        Results::Feedback => VertexResults::Memory,
+                        Results::Record => VertexResults::Record,
+                    },
+                    multiview: key.multiview,
+                    beyond: self.beyond(key, &*self.device()?),
+                    negative_one_to_one: key.negative_one_to_one,
+                });
+                self.variant(&self.program(&interface, Additions::default())?, Linking::Whole)
+            },
+        )
     }
 
     /// The variant of a fragment shader for a state, made as `linking` says or better.
@@ -785,22 +784,26 @@ impl Shader {
     /// When it does not compile.
     pub fn fragment(&self, key: &FragmentKey, linking: Linking) -> Result<Arc<Variant>> {
         let Variants::Fragment(map) = &self.variants else { return Err(wrong_stage()) };
-        find_or(map, key, linking, || {
-            if linking == Linking::Parts
-                && let Some(p) = self.fragment_parts(key)?
-            {
-                return self.variant(&p, Linking::Parts);
-            }
-            let interface = Interface::Fragment(Fragment {
-                behind: None,
-                first_coefficient: 0,
-                colours: Colours::Tile(Box::new(key.tile.clone())),
-                per_sample: key.per_sample,
-                whole_coverage: key.whole_coverage,
-                prolog: key.prolog,
-            });
-            self.variant(&self.program(&interface, key.additions)?, Linking::Whole)
-        })
+        map.get_if_or(
+            key,
+            |v| v.linking >= linking,
+            || {
+                if linking == Linking::Parts
+                    && let Some(p) = self.fragment_parts(key)?
+                {
+                    return self.variant(&p, Linking::Parts);
+                }
+                let interface = Interface::Fragment(Fragment {
+                    behind: None,
+                    first_coefficient: 0,
+                    colours: Colours::Tile(Box::new(key.tile.clone())),
+                    per_sample: key.per_sample,
+                    whole_coverage: key.whole_coverage,
+                    prolog: key.prolog,
+                });
+                self.variant(&self.program(&interface, key.additions)?, Linking::Whole)
+            },
+        )
     }
 
     /// The compute program of a geometry or tessellation shader.
@@ -809,7 +812,7 @@ impl Shader {
     /// When it does not compile.
     pub fn expanded(&self, key: &Expansion) -> Result<Arc<Variant>> {
         let Variants::Expanded(map) = &self.variants else { return Err(wrong_stage()) };
-        find_or(map, key, Linking::Whole, || {
+        map.get_or(key, || {
             self.variant(
                 &self.program(&Interface::Expanded(*key), Additions::default())?,
                 Linking::Whole,
@@ -849,9 +852,8 @@ impl Shader {
         let mut ir = self.ir.clone();
         tepui_expand::evaluate(&mut ir, expansion, numbered)
             .map_err(|e| compile_error(&e.into()))?;
-        let text = format!("{:x} {numbered} {expansion:?}", self.origin.key);
         let origin = Origin {
-            key: xxh3::xxh3_128(text.as_bytes()),
+            key: variants::key(&(self.origin.key, numbered, expansion)),
             programs: self.origin.programs.clone(),
             ..self.origin
         };
@@ -945,33 +947,6 @@ pub struct Gathered {
     pub list: u32,
     /// The last vertex of a primitive is the provoking one.
     pub last: bool,
-}
-
-/// All variants of a map.
-fn all<K>(map: &RwLock<FxHashMap<K, Arc<Variant>>>) -> Vec<Arc<Variant>> {
-    map.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
-}
-
-/// A variant of a map, if it is made as `linking` says or better; else a new one, which takes its place.
-fn find_or<K: Clone + Eq + std::hash::Hash>(
-    map: &RwLock<FxHashMap<K, Arc<Variant>>>,
-    key: &K,
-    linking: Linking,
-    make: impl FnOnce() -> Result<Arc<Variant>>,
-) -> Result<Arc<Variant>> {
-    let found =
-        |m: &FxHashMap<K, Arc<Variant>>| m.get(key).filter(|v| v.linking >= linking).cloned();
-    if let Some(v) = found(&map.read().unwrap_or_else(PoisonError::into_inner)) {
-        return Ok(v);
-    }
-    let v = make()?;
-    let mut map = map.write().unwrap_or_else(PoisonError::into_inner);
-    // Another thread may have inserted it first.
-    if let Some(v) = found(&map) {
-        return Ok(v);
-    }
-    map.insert(key.clone(), v.clone());
-    Ok(v)
 }
 
 fn wrong_stage() -> Error {

@@ -60,7 +60,7 @@ pub const MAX_ATTRIBUTES: u8 = 30;
 pub const FRAGMENT_HALVES: u16 = 16;
 
 /// Source of a vertex shader's attributes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Attributes {
     /// A prolog left them in registers.
     #[default]
@@ -70,7 +70,7 @@ pub enum Attributes {
 }
 
 /// Destination of a vertex shader's results.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum VertexResults {
     /// To the vertex store; with the fragment shader's table, varyings have fixed places.
     #[default]
@@ -109,7 +109,7 @@ pub enum Beyond {
 pub const UNBOUND_B: u64 = 16 << 32;
 
 /// The compile options of a vertex prolog or main program.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Vertex {
     /// Attributes.
     pub attributes: Attributes,
@@ -125,7 +125,7 @@ pub struct Vertex {
 }
 
 /// Destination of colours.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Colours {
     /// To registers, for an epilog, which also runs the tests.
     #[default]
@@ -137,7 +137,7 @@ pub enum Colours {
 }
 
 /// The compile options of a fragment prolog, main program or epilog.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fragment {
     /// Set for an epilog, whose inputs are colours in registers: the table of the main part before it.
     pub behind: Option<FragmentTable>,
@@ -164,7 +164,7 @@ pub struct Prolog {
 }
 
 /// The interface that a shader is compiled for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Interface {
     /// A compute shader.
     #[default]

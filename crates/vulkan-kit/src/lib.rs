@@ -1,0 +1,19 @@
+//! Parts that Vulkan drivers of several GPU families share under the runtime's back-end trait. Nothing here names a family or an API.
+//!
+//! - [`heap`]: ranges of a GPU's address space, or of numbers
+//! - [`recycle`]: memory that is used again, as the kernel clears and maps new memory slowly
+//! - [`slots`]: numbered places of a hardware table, one for all users of equal contents
+//! - [`variants`]: programs by the state that they are compiled for, and keys of caches
+//! - [`queries`]: values and availability of queries in memory
+
+pub mod heap;
+pub mod queries;
+pub mod recycle;
+pub mod slots;
+pub mod variants;
+
+pub use heap::Heap;
+pub use queries::QueryLayout;
+pub use recycle::Recycled;
+pub use slots::Slots;
+pub use variants::Variants;
