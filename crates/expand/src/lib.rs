@@ -9,6 +9,7 @@
 //! - [`lower()`] compiles a stage to a compute shader, [`evaluate`] an evaluation shader to a vertex
 //!   shader;
 //! - [`pull`] builds the vertex shader that fetches;
+//! - [`capture`] makes a vertex shader a compute shader that stores its outputs: captured ones, or records;
 //! - [`gather`] builds the programs of transform feedback;
 //! - [`tessellate`] builds the programs of the tessellator.
 //!

@@ -23,7 +23,9 @@
 //!   selects, [`join_branches`] joins branches on one uniform condition, and [`sink`] moves
 //!   computations into the only branch that needs them.
 //! - [`fold_offsets`] puts constant offsets into accesses; [`preamble`] plans which uniform
-//!   computations run once.
+//!   computations run once, [`push_words`] chooses words of uniform buffers for registers, and [`join_lanes`] joins
+//!   operations on small scalars.
+//! - [`multiview`] writes the layer of a view.
 //!
 //! Analyses are [`divergence`] (within a subgroup) and [`uniformity`] (over all invocations). A
 //! back end runs the lowering passes (`lower_*`) that it needs; [`target::lower`] runs them in
@@ -43,6 +45,7 @@ pub mod hoist;
 pub mod if_convert;
 pub mod invariance;
 pub mod join_branches;
+pub mod join_lanes;
 pub mod licm;
 pub mod link_stages;
 pub mod lower_addresses;
@@ -61,10 +64,12 @@ pub mod lower_subgroups;
 pub mod lower_tex;
 pub mod lower_vars;
 pub mod lower_ycbcr;
+pub mod multiview;
 pub mod nan_selects;
 pub mod pipeline;
 pub mod preamble;
 pub mod promote;
+pub mod push_words;
 pub mod reassociate;
 pub mod rewrite;
 pub mod roll_float64;

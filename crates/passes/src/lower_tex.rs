@@ -148,7 +148,7 @@ impl Pass {
             return l.args[2];
         }
         let comps = l.image.dim.size_comps() + 1;
-        let query = Image { operands: TexOperands::LOD, ..l.image };
+        let query = Image { operands: TexOperands::LOD, residency: false, ..l.image };
         let zero = e.u32(0);
         let args = [l.args[0], zero];
         let size = e.value(Op::ImageSize, Attrs::Image(query), &args, Type::vec(32, comps));

@@ -44,6 +44,19 @@ pub const PASSES: &[Pass] = &[
         run: |s| crate::join_branches::run(s, &crate::preamble::Costs::default()),
     },
     Pass { name: "sink", run: crate::sink::run },
+    Pass { name: "multiview", run: crate::multiview::run },
+    Pass {
+        name: "push_words",
+        run: |s| {
+            let budget =
+                crate::push_words::Budget { words: 64, granule: 8, ranges: 1, first_byte: 0 };
+            !crate::push_words::run(s, &budget).is_empty()
+        },
+    },
+    Pass {
+        name: "join_lanes",
+        run: |s| crate::join_lanes::run(s, &crate::join_lanes::Shape::default()),
+    },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
     Pass {

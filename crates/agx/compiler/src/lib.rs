@@ -56,7 +56,8 @@ use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
 use tepui_passes::{
-    flatten_discards, fold_offsets, join_branches, lower_quads, nan_selects, preamble, sink,
+    flatten_discards, fold_offsets, join_branches, lower_quads, multiview, nan_selects, preamble,
+    sink,
 };
 use tepui_regalloc::{schedule, spill};
 
@@ -224,7 +225,9 @@ pub fn compile_as(
             tepui_expand::lower(s, expansion, abi::capture::THREADS)?;
         }
         abi::colour::run(s, interface)?;
-        abi::views::run(s, interface);
+        if matches!(interface, Interface::Vertex(v) if v.multiview) {
+            multiview::run(s);
+        }
         abi::capture::run(s, interface);
         prepare(s, options, after);
         compile_part(s, options, interface, after)

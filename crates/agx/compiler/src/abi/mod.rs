@@ -18,7 +18,6 @@ pub mod effects;
 pub mod parts;
 pub mod spilled;
 pub mod tile;
-pub mod views;
 
 use crate::uniforms::{Source, Uniform, Uniforms};
 use crate::varyings::FragmentTable;

@@ -1,14 +1,13 @@
 //! Multiview: a draw is repeated for each view, which renders to the layer of its index. source:
 //! Mesa, hk_shader.c, hk_lower_multiview
 
-use super::Interface;
 use tepui_ir::{
-    Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Type,
+    Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Stage, Type,
 };
 
-/// Runs the pass; true when it changed the shader.
-pub fn run(s: &mut Shader, interface: &Interface) -> bool {
-    if !matches!(interface, Interface::Vertex(v) if v.multiview) {
+/// Writes the layer at the end of a vertex shader.
+pub fn run(s: &mut Shader) -> bool {
+    if s.info.stage != Stage::Vertex {
         return false;
     }
     let root = s.root;
