@@ -10,7 +10,7 @@ use tepui_ir::{Attrs, Inst, Loc, Op as IrOp, Shader, Type, Value};
 use tepui_passes::divergence::Divergence;
 use tepui_regalloc::{Block, Ctl, Ins, Op, RegClass, Val};
 
-/// One component of an IR value.
+/// One component of an IR value, or a part of one ([`Machine::parts`]).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Comp<U> {
     /// In registers.
@@ -107,7 +107,14 @@ impl<'a, M: Machine> Builder<'a, M> {
         self.s.ty(v)
     }
 
-    /// What a component of a value became: undefined if it was not selected.
+    /// Number of a value's components, or of their parts.
+    #[must_use]
+    pub fn count(&self, v: Value) -> usize {
+        let ty = self.ty(v);
+        usize::from(ty.comps()) * M::parts(ty)
+    }
+
+    /// What a component of a value, or a part of one, became: undefined if it was not selected.
     #[must_use]
     pub fn comp(&self, v: Value, k: usize) -> Comp<M::Uniform> {
         match self.at[v] {
@@ -120,7 +127,7 @@ impl<'a, M: Machine> Builder<'a, M> {
     #[must_use]
     pub fn all_comps(&self, vals: &[Value]) -> Vec<Comp<M::Uniform>> {
         vals.iter()
-            .flat_map(|&v| (0..self.ty(v).comps() as usize).map(move |k| (v, k)))
+            .flat_map(|&v| (0..self.count(v)).map(move |k| (v, k)))
             .map(|(v, k)| self.comp(v, k))
             .collect()
     }
@@ -141,7 +148,7 @@ impl<'a, M: Machine> Builder<'a, M> {
     pub(crate) fn set_all(&mut self, vals: &[Value], comps: &[Comp<M::Uniform>]) {
         let mut at = 0;
         for &v in vals {
-            let n = self.ty(v).comps() as usize;
+            let n = self.count(v);
             self.set(v, &comps[at..at + n]);
             at += n;
         }
@@ -158,12 +165,15 @@ impl<'a, M: Machine> Builder<'a, M> {
         let s = self.s;
         match (s.insts[i].op, s.insts[i].attrs) {
             (IrOp::Const, _) => {
-                let bits = s.as_const(s.result(i)).unwrap_or(0);
-                self.set(s.result(i), &[Comp::Const(bits)]);
+                let r = s.result(i);
+                let (ty, bits) = (s.ty(r), s.as_const(r).unwrap_or(0));
+                self.at[r] = self.comps.len() as u32 + 1;
+                let parts = (0..M::parts(ty)).map(|k| Comp::Const(M::constant(ty, bits, k)));
+                self.comps.extend(parts);
             }
             (IrOp::Undef, _) => {
                 let r = s.result(i);
-                self.set(r, &vec![Comp::Undef; self.ty(r).comps() as usize]);
+                self.set(r, &vec![Comp::Undef; self.count(r)]);
             }
             (IrOp::Copy | IrOp::Vec, _) => {
                 let comps = self.all_comps(s.args(i));
@@ -171,8 +181,14 @@ impl<'a, M: Machine> Builder<'a, M> {
             }
             (IrOp::Extract, attrs) => {
                 let k = if let Attrs::Index(k) = attrs { k as usize } else { 0 };
-                let comp = self.comp(s.arg(i, 0), k);
-                self.set(s.result(i), &[comp]);
+                let (a, r) = (s.arg(i, 0), s.result(i));
+                let n = M::parts(s.ty(r));
+                let first = self.comps.len();
+                for k in n * k..n * k + n {
+                    let comp = self.comp(a, k);
+                    self.comps.push(comp);
+                }
+                self.at[r] = first as u32 + 1;
             }
             _ => return false,
         }
@@ -197,10 +213,11 @@ impl<'a, M: Machine> Builder<'a, M> {
         let mut out = ValueLocations::default();
         for named in [true, false] {
             for value in self.s.values.keys().filter(|&v| self.s.names[v].is_some() == named) {
-                let count = if self.is_set(value) { self.ty(value).comps() } else { 0 };
-                for component in 0..count {
-                    let of = Component { value, component };
-                    match self.comp(value, component.into()) {
+                let count = if self.is_set(value) { self.count(value) } else { 0 };
+                let parts = M::parts(self.ty(value));
+                for k in 0..count {
+                    let of = Component { value, component: (k / parts) as u8 };
+                    match self.comp(value, k) {
                         Comp::Val(v) => out.vals.push((v, of)),
                         Comp::Uniform(place) => {
                             let (unit, units) = units(place, self.ty(value));

@@ -3,6 +3,7 @@
 
 use crate::function::Function;
 use std::fmt::Debug;
+use tepui_ir::Type;
 use tepui_regalloc::alloc::Registers;
 use tepui_regalloc::{Ins, Target};
 
@@ -49,6 +50,19 @@ pub trait Machine: Target + Clone + Debug {
 
     /// Whether blocks are also scheduled for the latencies of [`Target::latency`].
     const SCHEDULES_LATENCIES: bool = false;
+
+    /// Parts that a component of a type takes, each of which is a [`crate::Comp`] of its own: the words of 64 bits on a machine
+    /// that computes with words, for example.
+    #[inline]
+    fn parts(_ty: Type) -> usize {
+        1
+    }
+
+    /// A part of a constant of a type.
+    #[inline]
+    fn constant(_ty: Type, bits: u64, _part: usize) -> u64 {
+        bits
+    }
 
     /// Calls `f` for each operand without a register, in the order of the instruction's operands.
     fn operands(inst: &Self::Inst, f: impl FnMut(Operand));

@@ -29,7 +29,7 @@ pub trait Select<'a>: DerefMut<Target = Builder<'a, Self::Machine>> {
     /// When it is not compiled.
     fn branch(&mut self, cond: Value) -> Result<(), Self::Error>;
 
-    /// The class of registers that one component of a value takes where paths join.
+    /// The class of registers that one component of a value, or a part of one, takes where paths join.
     fn class(&self, v: Value) -> RegClass;
 
     /// A component in registers of a class, from instructions that are appended if it is not there yet.
@@ -98,7 +98,7 @@ fn insts<'a, S: Select<'a>>(x: &mut S, r: Region) -> Result<bool, S::Error> {
 
 /// Classes of the components of some values.
 fn classes<'a, S: Select<'a>>(x: &S, vals: &[Value]) -> Vec<RegClass> {
-    vals.iter().flat_map(|&v| std::iter::repeat_n(x.class(v), x.ty(v).comps() as usize)).collect()
+    vals.iter().flat_map(|&v| std::iter::repeat_n(x.class(v), x.count(v))).collect()
 }
 
 /// The components of some values in registers, of the classes of those that they become.

@@ -14,11 +14,10 @@ use tepui_regalloc::{
 };
 
 /// Maximum number of sources.
-const SOURCES: usize = 8;
+const SOURCES: usize = 12;
 /// Units of the register file.
 const FILE: u16 = 64;
 const SINGLE: RegClass = RegClass::new(1);
-const PAIR: RegClass = RegClass::new(2).aligned(2);
 
 /// An operation.
 #[derive(Clone, Copy, PartialEq, Debug, Hash)]
@@ -26,9 +25,9 @@ pub enum Kind {
     Const(u64),
     /// The lane's number.
     Lane,
-    /// A component of the result of an IR instruction, by its number, from its operands' components of that number, or from
-    /// all of them where the operation is not elementwise.
-    Fold(u32, u8),
+    /// A part of a component of the result of an IR instruction, by its number: from its operands' components of that
+    /// number, or from all of them where the operation is not elementwise.
+    Fold(u32, u8, u8),
     Load(Space, u8),
     Store(Space, u8),
     /// A branch: the condition is 1.
@@ -70,7 +69,7 @@ pub struct Toy;
 impl Target for Toy {
     type Inst = Inst;
 
-    const MAX_SPILLED_UNITS: u8 = 2;
+    const MAX_SPILLED_UNITS: u8 = 1;
     const UNIT_BYTES: u32 = 4;
     const SLOT_ALIGN: u32 = 4;
     const STACK_IMMEDIATES: u32 = 96;
@@ -140,6 +139,14 @@ impl Machine for Toy {
     const MAX_SAMPLE_PRESSURE: u32 = 8;
     const SCHEDULES_LATENCIES: bool = true;
 
+    fn parts(ty: Type) -> usize {
+        if ty.bits() > 32 { 2 } else { 1 }
+    }
+
+    fn constant(_: Type, bits: u64, part: usize) -> u64 {
+        bits >> (32 * part) & 0xffff_ffff
+    }
+
     fn operands(inst: &Inst, mut f: impl FnMut(Operand)) {
         if let Some((UNASSIGNED, units)) = inst.result {
             f(Operand { units: units.into(), written: true, exact: true });
@@ -204,21 +211,17 @@ impl std::ops::DerefMut for Selection<'_> {
     }
 }
 
-fn class(ty: Type) -> RegClass {
-    if ty.bits() > 32 { PAIR } else { SINGLE }
-}
-
 impl Selection<'_> {
-    fn def(&mut self, kind: Kind, class: RegClass, sources: &[Val]) -> Val {
-        let d = self.f.val(class);
-        let classes: Vec<RegClass> = sources.iter().map(|&v| self.f.vals[v]).collect();
-        self.emit(Op::Isa(Inst::new(kind, Some(class), &classes)), &[d], sources);
+    fn def(&mut self, kind: Kind, sources: &[Val]) -> Val {
+        let d = self.f.val(SINGLE);
+        let classes = vec![SINGLE; sources.len()];
+        self.emit(Op::Isa(Inst::new(kind, Some(SINGLE), &classes)), &[d], sources);
         d
     }
 
     fn source(&mut self, v: Value, k: usize) -> Val {
-        let (c, class) = (self.comp(v, k), class(self.ty(v)));
-        self.reg(c, class)
+        let c = self.comp(v, k);
+        self.reg(c, SINGLE)
     }
 
     fn memory(&mut self, i: IrInst, space: Space) {
@@ -231,21 +234,20 @@ impl Selection<'_> {
             [r] => *r,
             _ => args[1 + at],
         };
-        let ty = s.ty(data);
+        let bits = s.ty(data).bits().min(32);
         let mut comps = Vec::new();
-        for k in 0..usize::from(ty.comps()) {
-            let step = (k as u32 * ty.elem_bytes()) as i32;
+        for k in 0..self.count(data) {
+            let step = (k as u32 * u32::from(bits.max(8)) / 8) as i32;
             let space = match space {
                 Space::Buffer(at) => Space::Buffer(at + step),
                 Space::Scratch(at) => Space::Scratch(at + step),
             };
             if s.results(i).is_empty() {
                 let v = self.source(data, k);
-                let classes = [self.f.vals[place], class(ty)];
-                let store = Inst::new(Kind::Store(space, ty.bits()), None, &classes);
+                let store = Inst::new(Kind::Store(space, bits), None, &[SINGLE; 2]);
                 self.emit(Op::Isa(store), &[], &[place, v]);
             } else {
-                comps.push(Comp::Val(self.def(Kind::Load(space, ty.bits()), class(ty), &[place])));
+                comps.push(Comp::Val(self.def(Kind::Load(space, bits), &[place])));
             }
         }
         if let [r] = s.results(i) {
@@ -265,7 +267,9 @@ impl<'a> Select<'a> for Selection<'a> {
         let s = self.s;
         match (s.insts[i].op, s.insts[i].attrs) {
             (IrOp::Descriptor | IrOp::BufferAddress, _) => {
-                self.set(s.result(i), &[Comp::Const(0)]);
+                let r = s.result(i);
+                let zeros = vec![Comp::Const(0); self.count(r)];
+                self.set(r, &zeros);
             }
             (IrOp::LoadBuiltin, Attrs::Builtin(Builtin::LocalInvocationIndex)) => {
                 self.set(s.result(i), &[Comp::Uniform(Lane)]);
@@ -282,18 +286,22 @@ impl<'a> Select<'a> for Selection<'a> {
             (op, _) if !matches!(op.info().fold, Fold::None) && s.results(i).len() == 1 => {
                 let r = s.result(i);
                 let mut comps = Vec::new();
-                for k in 0..usize::from(s.ty(r).comps()) {
+                let parts = Toy::parts(s.ty(r));
+                for k in 0..self.count(r) {
                     let mut sources = Vec::new();
                     for &a in s.args(i) {
-                        let all = 0..usize::from(s.ty(a).comps());
-                        let of = if op.is_elementwise() { k..k + 1 } else { all };
+                        let parts_of = Toy::parts(s.ty(a));
+                        let of = match op.is_elementwise() {
+                            true => k / parts * parts_of..(k / parts + 1) * parts_of,
+                            false => 0..self.count(a),
+                        };
                         sources.extend(of.map(|k| self.source(a, k)));
                     }
                     if sources.len() > SOURCES {
                         return Err(format!("{} has {} sources", op.name(), sources.len()));
                     }
-                    let kind = Kind::Fold(i.as_u32(), k as u8);
-                    comps.push(Comp::Val(self.def(kind, class(s.ty(r)), &sources)));
+                    let kind = Kind::Fold(i.as_u32(), (k / parts) as u8, (k % parts) as u8);
+                    comps.push(Comp::Val(self.def(kind, &sources)));
                 }
                 self.set(r, &comps);
             }
@@ -308,17 +316,17 @@ impl<'a> Select<'a> for Selection<'a> {
         Ok(())
     }
 
-    fn class(&self, v: Value) -> RegClass {
-        class(self.ty(v))
+    fn class(&self, _: Value) -> RegClass {
+        SINGLE
     }
 
-    fn reg(&mut self, c: Comp<Lane>, class: RegClass) -> Val {
+    fn reg(&mut self, c: Comp<Lane>, _: RegClass) -> Val {
         match c {
             Comp::Val(v) => v,
-            Comp::Const(bits) => self.def(Kind::Const(bits), class, &[]),
-            Comp::Uniform(Lane) => self.def(Kind::Lane, class, &[]),
+            Comp::Const(bits) => self.def(Kind::Const(bits), &[]),
+            Comp::Uniform(Lane) => self.def(Kind::Lane, &[]),
             Comp::Undef => {
-                let d = self.f.val(class);
+                let d = self.f.val(SINGLE);
                 self.emit(Op::Undef, &[d], &[]);
                 d
             }
@@ -467,8 +475,8 @@ impl Thread<'_> {
 
     fn source(&self, inst: &Inst, k: usize) -> Result<u64, String> {
         let (at, units) = inst.sources[k].ok_or("a source is missing")?;
-        let word = |n: u16| u64::from(self.regs[usize::from(at + n)]);
-        Ok(if units == 2 { word(0) | word(1) << 32 } else { word(0) })
+        assert_eq!(units, 1);
+        Ok(self.regs[usize::from(at)].into())
     }
 
     fn inst(&mut self, inst: &Inst) -> Result<(), String> {
@@ -476,7 +484,9 @@ impl Thread<'_> {
             Kind::Const(bits) => bits,
             Kind::Lane => self.lane.into(),
             Kind::StackOffset(n) => n.into(),
-            Kind::Fold(number, k) => self.fold(inst, IrInst::from_u32(number), k.into())?,
+            Kind::Fold(number, k, part) => {
+                self.fold(inst, IrInst::from_u32(number), k.into())? >> (32 * part)
+            }
             Kind::Load(space, bits) => {
                 let bytes = usize::from(bits.max(8)) / 8;
                 let at = self.source(inst, 0)? as u32;
@@ -504,9 +514,8 @@ impl Thread<'_> {
             Kind::Test => return Err("a branch is no instruction".to_owned()),
         };
         let (at, units) = inst.result.ok_or("no result")?;
-        for k in 0..u16::from(units) {
-            self.regs[usize::from(at + k)] = (value >> (32 * k)) as u32;
-        }
+        assert_eq!(units, 1);
+        self.regs[usize::from(at)] = value as u32;
         Ok(())
     }
 
@@ -521,8 +530,12 @@ impl Thread<'_> {
             let ty = of(s.ty(a));
             let mut comps = Vec::new();
             for _ in 0..ty.comps() {
-                comps.push(self.source(inst, next)? & tepui_ir::mask(ty.bits()));
-                next += 1;
+                let mut bits = 0;
+                for part in 0..Toy::parts(ty) {
+                    bits |= self.source(inst, next)? << (32 * part);
+                    next += 1;
+                }
+                comps.push(bits & tepui_ir::mask(ty.bits()));
             }
             values.push((ty, comps));
         }
