@@ -3,9 +3,10 @@
 //! A family's tests implement [`Compiler`] for its compiler and [`Executor`] for what runs its programs
 //! (its model, without a driver). [`differential::check`] then compares random programs: the
 //! interpreter before the passes, the interpreter after each lowering pass, and the executor leave
-//! the same memory.
+//! the same memory. [`filetests::run`] compares text: shaders in IR with what they must become.
 
 pub mod differential;
+pub mod filetests;
 
 pub use differential::{Tally, seeds};
 

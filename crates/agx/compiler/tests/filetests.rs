@@ -8,6 +8,7 @@ use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface};
 use tepui_agx_compiler::{Options, Snapshot, compile_part, lower};
 use tepui_agx_isa::disasm::Disassembler;
+use tepui_compiler_test::filetests::{self, Input};
 
 fn listing(code: &[u8]) -> String {
     Disassembler::new(code)
@@ -19,55 +20,40 @@ fn listing(code: &[u8]) -> String {
 }
 
 /// The interface that a file is compiled for.
-fn interface(input: &str, stage: tepui_ir::Stage) -> Interface {
-    let Some(line) = input.lines().find_map(|l| l.strip_prefix("; for: tile ")) else {
-        return Interface::main(stage);
+fn interface(input: &Input) -> Interface {
+    let Some(target) = input.option("for") else {
+        return Interface::main(input.shader.info.stage);
     };
-    let format = line.trim().parse().unwrap_or_else(|_| panic!("{line} is no format"));
+    let format = target.strip_prefix("tile ").and_then(|f| f.parse().ok());
+    let format = format.unwrap_or_else(|| panic!("{target} is no target"));
     let colours = Colours::Tile(Box::new(Tile::single(format)));
     Interface::Fragment(abi::Fragment { colours, ..abi::Fragment::default() })
 }
 
+fn output(input: &Input) -> Result<String, String> {
+    let until = input.option("until").ok_or("a line `; until:` is missing")?;
+    let mut s = input.shader.clone();
+    let interface = interface(input);
+    abi::colour::run(&mut s, &interface).map_err(|e| e.to_string())?;
+    lower(&mut s, &Options::default(), &mut |_, _| {});
+    let mut got = None;
+    let mut after = |name: &'static str, made: Snapshot<'_>| {
+        if let (true, Snapshot::Mir(m)) = (name == until, made) {
+            got = Some(m.to_string());
+        }
+    };
+    let options = Options { check: true, ..Options::default() };
+    let p = compile_part(&s, &options, &interface, &mut after).map_err(|e| e.to_string())?;
+    if until == "asm" {
+        let preamble = p.preamble.as_deref().map(|c| format!("# preamble\n{}# main\n", listing(c)));
+        let table = p.table.to_string();
+        got = Some(preamble.unwrap_or_default() + &listing(&p.code) + &table);
+    }
+    got.ok_or_else(|| format!("there is no pass {until}"))
+}
+
 #[test]
 fn files() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
-    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|f| f.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty());
-    for path in files {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let (input, want) = text.split_once("; expect\n").unwrap_or((&text, ""));
-        let until = input
-            .lines()
-            .find_map(|l| l.strip_prefix("; until:"))
-            .expect("a line `; until:`")
-            .trim();
-        let mut s = tepui_ir::parse(input).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let interface = interface(input, s.info.stage);
-        tepui_agx_compiler::abi::colour::run(&mut s, &interface)
-            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        lower(&mut s, &Options::default(), &mut |_, _| {});
-        let mut got = None;
-        let mut after = |name: &'static str, made: Snapshot<'_>| {
-            if let (true, Snapshot::Mir(m)) = (name == until, made) {
-                got = Some(m.to_string());
-            }
-        };
-        let options = Options { check: true, ..Options::default() };
-        let p = compile_part(&s, &options, &interface, &mut after)
-            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        if until == "asm" {
-            let preamble =
-                p.preamble.as_deref().map(|c| format!("# preamble\n{}# main\n", listing(c)));
-            let table = p.table.to_string();
-            got = Some(preamble.unwrap_or_default() + &listing(&p.code) + &table);
-        }
-        let got = got.unwrap_or_else(|| panic!("{}: there is no pass {until}", path.display()));
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, format!("{input}; expect\n{got}")).unwrap();
-        } else {
-            assert_eq!(got, want, "{}: run with BLESS=1 to accept", path.display());
-        }
-    }
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    assert!(filetests::run(&directory, output) > 0);
 }
