@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface};
 use tepui_agx_compiler::dot::Dot;
-use tepui_agx_compiler::{Options, Snapshot, Stats, Table, compile_as};
+use tepui_agx_compiler::{Options, Snapshot, Table, compile_as};
 use tepui_explore::listing::{self, Line, source_lines};
+use tepui_gpus::intel::Chip;
 use tepui_gpus::{Feature, Gpu};
 use tepui_ir::{Shader, Stage};
 
-use crate::frontend;
+use crate::{frontend, intel};
 
-/// Compiles shaders to AGX machine code.
+/// Compiles shaders to machine code.
 ///
 /// Takes SPIR-V (`.spv`), WGSL (`.wgsl`) and GLSL (`.comp`, `.vert`, `.frag`); of a folder, all
 /// such files. For one file it prints assembly and statistics, for several one line each and a
@@ -133,7 +134,7 @@ pub struct Report {
 }
 
 /// The statistics by name.
-pub fn stats_map(s: &Stats) -> std::collections::BTreeMap<String, i64> {
+pub fn stats_map(s: &impl Serialize) -> std::collections::BTreeMap<String, i64> {
     serde_json::to_value(s).ok().and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default()
 }
 
@@ -217,9 +218,21 @@ impl CompilerArgs {
         Ok(Interface::Fragment(abi::Fragment { colours, ..abi::Fragment::default() }))
     }
 
-    /// The compiler's options.
-    pub fn options(&self) -> Options {
-        Options { robust: self.robust, registers: self.registers, ..Options::default() }
+    /// The options of the compiler for AGX.
+    ///
+    /// # Errors
+    /// For GPUs of other families: not every command that compiles takes them.
+    pub fn options(&self) -> Result<Options, String> {
+        match self.gpu {
+            Gpu::Agx(_) => {}
+            gpu => {
+                return Err(format!(
+                    "only `tepui compile` and `tepui exec` take {} so far; choose m1",
+                    gpu.id()
+                ));
+            }
+        }
+        Ok(Options { robust: self.robust, registers: self.registers, ..Options::default() })
     }
 }
 
@@ -278,6 +291,9 @@ fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, V
         }
     };
     report.stage = shader.info.stage.to_string();
+    if let Gpu::Intel(chip) = args.common.gpu {
+        return compile_intel(args, chip, (shader, &words), report);
+    }
     let mut text = String::new();
     let mut names: Vec<&'static str> = Vec::new();
     let (want, emit) = (args.after.as_deref(), args.emit);
@@ -306,7 +322,14 @@ fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, V
         }
     };
     let feedback = (emit == Emit::Asm && !shader.captures.is_empty()).then(|| shader.clone());
-    let program = compile_as(&mut shader, &args.common.options(), &interface, &mut after);
+    let options = match args.common.options() {
+        Ok(options) => options,
+        Err(e) => {
+            report.error = Some(e);
+            return (report, String::new(), Vec::new());
+        }
+    };
+    let program = compile_as(&mut shader, &options, &interface, &mut after);
     if snapshots && want == Some("list") {
         names.dedup();
         return (report, format!("spirv\n{}\n", names.join("\n")), Vec::new());
@@ -343,11 +366,58 @@ fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, V
     (report, text, Vec::new())
 }
 
+/// Compiles a translated shader for an Intel GPU.
+fn compile_intel(
+    args: &Args,
+    chip: &Chip,
+    (mut shader, words): (Shader, &[u32]),
+    mut report: Report,
+) -> (Report, String, Vec<u8>) {
+    let mut passes = intel::Passes {
+        want: args.after.as_deref(),
+        ir: args.emit == Emit::Ir,
+        names: Vec::new(),
+        text: if args.after.as_deref() == Some("spirv") {
+            shader.to_string()
+        } else {
+            String::new()
+        },
+    };
+    let options = intel::options(args.common.registers);
+    let program = intel::program(&mut shader, chip, &options, &mut passes);
+    if args.after.as_deref() == Some("list") {
+        passes.names.dedup();
+        return (report, format!("spirv\n{}\n", passes.names.join("\n")), Vec::new());
+    }
+    let p = match program {
+        Ok(p) => p,
+        Err(e) => {
+            report.error = Some(e);
+            return (report, passes.text, Vec::new());
+        }
+    };
+    report.stats = stats_map(&p.stats);
+    report.asm = intel::lines(&p, chip, &shader);
+    let text = match args.emit {
+        Emit::Ir | Emit::Mir => passes.text,
+        Emit::Asm => {
+            format!("{}{}\n", intel::text(&p, chip, &shader, &source_lines(words)), p.stats)
+        }
+        Emit::Stats => format!("{}\n", p.stats),
+        Emit::Bin => String::new(),
+        Emit::Marked | Emit::Cfg => {
+            report.error = Some(format!("--emit of this kind is not there for {} yet", chip.id));
+            String::new()
+        }
+    };
+    (report, text, p.code)
+}
+
 /// Compiles the compute program that writes the outputs captured by transform feedback.
 fn capture(args: &Args, mut shader: Shader, words: &[u32]) -> Result<String, String> {
     let results = abi::VertexResults::Memory;
     let interface = Interface::Vertex(abi::Vertex { results, ..abi::Vertex::default() });
-    let p = compile_as(&mut shader, &args.common.options(), &interface, &mut |_, _| {})
+    let p = compile_as(&mut shader, &args.common.options()?, &interface, &mut |_, _| {})
         .map_err(|e| format!("transform feedback: {e}"))?;
     let code = listing::text(&p, &shader, &source_lines(words));
     Ok(format!("# transform feedback, as a compute program\n{code}{}\n", p.stats.line("CAPTURE")))

@@ -34,6 +34,7 @@ mod frontend;
 mod gpu;
 mod image;
 mod input;
+mod intel;
 mod launch;
 mod library;
 mod raster;

@@ -136,6 +136,8 @@ pub enum Support {
     Tested,
     /// It works as for another chip of the generation, and tests run on that chip alone.
     Untested,
+    /// It works in part, tested as [`Support::Tested`]; what is missing is refused by its name.
+    Partial,
     /// It is not implemented.
     Missing,
 }
@@ -145,6 +147,7 @@ impl fmt::Display for Support {
         f.pad(match self {
             Support::Tested => "yes",
             Support::Untested => "untested",
+            Support::Partial => "in part",
             Support::Missing => "-",
         })
     }
@@ -261,6 +264,8 @@ impl Gpu {
             (Gpu::Agx(chip), Feature::Compiler | Feature::Driver) if chip.id == "m1" => {
                 Support::Tested
             }
+            // Compute shaders with buffers.
+            (Gpu::Intel(chip), Feature::Compiler) if chip.id == "skl" => Support::Partial,
             (Gpu::Intel(chip), Feature::Layout) if chip.id == "skl" => Support::Tested,
             (Gpu::Intel(_) | Gpu::Mali(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,
@@ -319,7 +324,7 @@ mod tests {
         let m2: Gpu = "m2".parse().unwrap();
         assert_eq!(
             m2.require(Feature::Compiler).unwrap_err().to_string(),
-            "there is no compiler for m2; there is one for m1"
+            "there is no compiler for m2; there is one for m1, skl"
         );
     }
 }

@@ -70,7 +70,7 @@ fn one(args: &Args, path: &std::path::Path) -> Row {
     for _ in 0..args.n.max(1) {
         let start = Instant::now();
         let compiled = args.common.translate_module(&module).and_then(|mut s| {
-            let p = tepui_agx_compiler::compile(&mut s, &args.common.options());
+            let p = tepui_agx_compiler::compile(&mut s, &args.common.options()?);
             p.map(|p| (s.info.stage, p)).map_err(|e| e.to_string())
         });
         times.push(start.elapsed().as_secs_f64() * 1e3);

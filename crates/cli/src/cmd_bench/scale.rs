@@ -45,10 +45,13 @@ fn one(shape: Shape, n: u32, times: usize, common: &CompilerArgs) -> Row {
             }
         };
         let front = start.elapsed().as_secs_f64() * 1e3;
-        match tepui_agx_compiler::compile(&mut s, &common.options()) {
+        let compiled = common.options().and_then(|options| {
+            tepui_agx_compiler::compile(&mut s, &options).map_err(|e| e.to_string())
+        });
+        match compiled {
             Ok(p) => row.instructions = p.stats.instructions,
             Err(e) => {
-                row.error = Some(e.to_string());
+                row.error = Some(e);
                 return row;
             }
         }

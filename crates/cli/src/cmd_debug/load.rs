@@ -136,6 +136,7 @@ pub fn is_assembly(file: &Path) -> bool {
 
 /// Reads a shader file and what it is run with.
 fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, Inputs), String> {
+    common.options()?;
     let name = file.display().to_string();
     let inputs = Inputs {
         size: numbers(&place.size, 256)?,

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::compile;
 use tepui_agx_model::Options;
-use tepui_ir::{ResKind, Resource};
+use tepui_gpus::Gpu;
+use tepui_gpus::intel::Chip;
+use tepui_ir::{ResKind, Resource, Shader};
 
 use tepui_explore::compile::Text;
 use tepui_explore::images;
@@ -14,6 +16,7 @@ use tepui_explore::run::{Contents, Inputs, RunOptions, run as explore};
 
 use crate::cmd_compile::CompilerArgs;
 use crate::cmd_debug::load::is_assembly;
+use crate::intel;
 
 /// Compiles a compute shader and runs it on the virtual GPU.
 ///
@@ -161,15 +164,8 @@ fn run_assembly(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-fn try_run(args: &Args) -> Result<(), String> {
-    if is_assembly(&args.file) {
-        return run_assembly(args);
-    }
-    let mut s = args.common.translate(&args.file)?;
-    let program = compile(&mut s, &args.common.options()).map_err(|e| e.to_string())?;
-    let options = Options { check: args.check, audit: args.check, ..Options::default() };
-    let mut machine = Machine::new(options).map_err(|e| e.to_string())?;
-    let mut bindings = shader::Bindings::default();
+/// The contents of buffers before the run: those that are given, and zeros for those that are only saved.
+fn contents(args: &Args, s: &Shader, groups: [u32; 3]) -> Result<Vec<(Slot, Vec<u8>)>, String> {
     let mut before = Vec::new();
     for b in &args.buffer {
         let (slot, what) = slot(b)?;
@@ -179,7 +175,6 @@ fn try_run(args: &Args) -> Result<(), String> {
         };
         before.push((slot, bytes));
     }
-    let groups = groups(&args.groups)?;
     let sizes = groups.iter().chain(&s.info.workgroup_size);
     let threads = sizes.fold(1u64, |all, &n| all.saturating_mul(u64::from(n)));
     let largest = before.iter().map(|(_, bytes)| bytes.len()).max();
@@ -201,18 +196,88 @@ fn try_run(args: &Args) -> Result<(), String> {
         );
         before.push((slot, vec![0; size]));
     }
-    for (slot, bytes) in &before {
-        let buffer = machine.buffer(bytes.len()).map_err(|e| e.to_string())?;
-        buffer.write(bytes).map_err(|e| e.to_string())?;
-        bindings.buffers.insert(*slot, buffer);
-    }
     for r in s.resources.values() {
-        if is_buffer(r.kind) && !bindings.buffers.contains_key(&(r.set, r.binding, 0)) {
+        if is_buffer(r.kind) && !before.iter().any(|b| b.0 == (r.set, r.binding, 0)) {
             eprintln!(
                 "tepui exec: set {} binding {} ({}) has no --buffer; it is empty",
                 r.set, r.binding, r.name
             );
         }
+    }
+    Ok(before)
+}
+
+/// Saves buffers, or prints those that have changed; `read` gives the contents after the run.
+fn save(
+    args: &Args,
+    before: &[(Slot, Vec<u8>)],
+    read: impl Fn(&Slot) -> Result<Option<Vec<u8>>, String>,
+) -> Result<(), String> {
+    for o in &args.out {
+        let (slot, path) = slot(o)?;
+        let bytes = read(&slot)?.ok_or_else(|| format!("`{o}`: there is no such --buffer"))?;
+        std::fs::write(path, bytes).map_err(|e| format!("{path}: {e}"))?;
+    }
+    if !args.out.is_empty() {
+        return Ok(());
+    }
+    for (slot, old) in before {
+        let Some(new) = read(slot)?.filter(|new| new != old) else { continue };
+        println!("set {} binding {}:", slot.0, slot.1);
+        for (k, row) in new.chunks(32).enumerate().take(64) {
+            let words: Vec<String> = row
+                .chunks(4)
+                .map(|c| c.iter().rev().map(|b| format!("{b:02x}")).collect())
+                .collect();
+            println!("{:6x}: {}", k * 32, words.join(" "));
+        }
+    }
+    Ok(())
+}
+
+/// Compiles and runs a shader for an Intel GPU, with buffers and push constants.
+fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
+    let given = args.image.iter().chain(&args.sampler).chain(&args.out_image).next();
+    if let Some(image) = given {
+        return Err(format!("`{image}`: images are not compiled for Intel's GPUs yet"));
+    }
+    let mut s = args.common.translate(&args.file)?;
+    let groups = groups(&args.groups)?;
+    let before = contents(args, &s, groups)?;
+    let push = match &args.push {
+        Some(p) => crate::input::read(p).map_err(|e| format!("{}: {e}", p.display()))?,
+        None => Vec::new(),
+    };
+    let buffers = before.iter().cloned().collect();
+    let mut run = intel::Run { buffers, push, groups, check: args.check };
+    let options = intel::options(args.common.registers);
+    let (found, [threads, instructions]) = intel::exec(&mut s, chip, &options, &mut run)?;
+    for finding in found {
+        eprintln!("tepui exec: {finding}");
+    }
+    save(args, &before, |slot| Ok(run.buffers.get(slot).cloned()))?;
+    eprintln!("{threads} threads, {instructions} instructions");
+    Ok(())
+}
+
+fn try_run(args: &Args) -> Result<(), String> {
+    if let Gpu::Intel(chip) = args.common.gpu {
+        return run_intel(args, chip);
+    }
+    if is_assembly(&args.file) {
+        return run_assembly(args);
+    }
+    let mut s = args.common.translate(&args.file)?;
+    let program = compile(&mut s, &args.common.options()?).map_err(|e| e.to_string())?;
+    let options = Options { check: args.check, audit: args.check, ..Options::default() };
+    let mut machine = Machine::new(options).map_err(|e| e.to_string())?;
+    let mut bindings = shader::Bindings::default();
+    let groups = groups(&args.groups)?;
+    let before = contents(args, &s, groups)?;
+    for (slot, bytes) in &before {
+        let buffer = machine.buffer(bytes.len()).map_err(|e| e.to_string())?;
+        buffer.write(bytes).map_err(|e| e.to_string())?;
+        bindings.buffers.insert(*slot, buffer);
     }
     let mut bound = std::collections::BTreeMap::new();
     for i in &args.image {
@@ -259,37 +324,15 @@ fn try_run(args: &Args) -> Result<(), String> {
     for r in &stats.reports {
         eprintln!("tepui exec: {:#x}: {}: {}", r.at.offset, r.at.text, r.what);
     }
-    for o in &args.out {
-        let (slot, path) = slot(o)?;
-        let b = bindings
-            .buffers
-            .get(&slot)
-            .ok_or_else(|| format!("`{o}`: there is no such --buffer"))?;
-        let bytes = b.read().map_err(|e| e.to_string())?;
-        std::fs::write(path, bytes).map_err(|e| format!("{path}: {e}"))?;
-    }
     for o in &args.out_image {
         let (slot, path) = slot(o)?;
         let image = bound.get(&slot).ok_or_else(|| format!("`{o}`: there is no such --image"))?;
         std::fs::write(path, image.file(path)?).map_err(|e| format!("{path}: {e}"))?;
     }
-    if args.out.is_empty() {
-        for (slot, old) in &before {
-            let Some(b) = bindings.buffers.get(slot) else { continue };
-            let new = b.read().map_err(|e| e.to_string())?;
-            if new == *old {
-                continue;
-            }
-            println!("set {} binding {}:", slot.0, slot.1);
-            for (k, row) in new.chunks(32).enumerate().take(64) {
-                let words: Vec<String> = row
-                    .chunks(4)
-                    .map(|c| c.iter().rev().map(|b| format!("{b:02x}")).collect())
-                    .collect();
-                println!("{:6x}: {}", k * 32, words.join(" "));
-            }
-        }
-    }
+    save(args, &before, |slot| match bindings.buffers.get(slot) {
+        Some(b) => b.read().map(Some).map_err(|e| e.to_string()),
+        None => Ok(None),
+    })?;
     eprintln!("{} threads, {} instructions of SIMD-groups", stats.threads, stats.instructions);
     Ok(())
 }

@@ -1,0 +1,129 @@
+//! `tepui compile` and `tepui exec` for Intel's GPUs: compute shaders.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use tepui_explore::listing::{Line, SourceLines};
+use tepui_gpus::intel::Chip;
+use tepui_intel_bare::{Bindings, Machine};
+use tepui_intel_compiler::print::Text;
+use tepui_intel_compiler::{Options, Program, Snapshot, compile, compile_with};
+use tepui_intel_isa::Inst;
+use tepui_ir::{Shader, SrcLoc};
+
+/// Options of the compiler from those of the command line.
+pub fn options(registers: u16) -> Options {
+    Options { registers, ..Options::default() }
+}
+
+/// The results of passes: the names of all, and the text of the one that is wanted.
+pub struct Passes<'a> {
+    /// The pass whose result is wanted; none for the last one.
+    pub want: Option<&'a str>,
+    /// The result of passes on the IR, else of those on the machine IR.
+    pub ir: bool,
+    /// Names of the passes that ran.
+    pub names: Vec<&'static str>,
+    /// The text.
+    pub text: String,
+}
+
+/// Compiles a shader.
+///
+/// # Errors
+/// Why it is not compiled.
+pub fn program(
+    shader: &mut Shader,
+    chip: &Chip,
+    options: &Options,
+    passes: &mut Passes<'_>,
+) -> Result<Program, String> {
+    let mut after = |name: &'static str, made: Snapshot<'_>| {
+        passes.names.push(name);
+        if passes.want.is_some_and(|want| want != name) {
+            return;
+        }
+        match made {
+            Snapshot::Ir(s) if passes.ir => passes.text = s.to_string(),
+            Snapshot::Mir(f) if !passes.ir => passes.text = Text(f).to_string(),
+            _ => {}
+        }
+    };
+    compile_with(shader, chip.generation, options, &mut after).map_err(|e| e.to_string())
+}
+
+/// The instructions, each with its place in the source.
+fn instructions(program: &Program, chip: &Chip, shader: &Shader) -> Vec<(usize, Inst, SrcLoc)> {
+    let places = program.locs.iter().filter_map(|&(offset, loc)| {
+        let inst = Inst::decode(chip.generation, &program.code, offset as usize).ok()?;
+        Some((offset as usize, inst, shader.locs[loc]))
+    });
+    places.collect()
+}
+
+/// The instructions for JSON.
+pub fn lines(program: &Program, chip: &Chip, shader: &Shader) -> Vec<Line> {
+    let line = |(offset, inst, loc): (usize, Inst, SrcLoc)| {
+        let bytes = &program.code[offset..offset + inst.bytes()];
+        let bytes = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        Line { offset, bytes, text: inst.to_string(), line: loc.line }
+    };
+    instructions(program, chip, shader).into_iter().map(line).collect()
+}
+
+/// Assembly with the lines of the source, in the syntax of `tepui asm`; then what the driver places.
+pub fn text(program: &Program, chip: &Chip, shader: &Shader, sources: &SourceLines) -> String {
+    let mut out = String::new();
+    let mut last = SrcLoc::default();
+    for (_, inst, loc) in instructions(program, chip, shader) {
+        if loc.line != 0 && (loc.file, loc.line) != (last.file, last.line) {
+            last = loc;
+            let file = shader.files.get(loc.file as usize).map_or("", String::as_str);
+            let line = sources.get(file).and_then(|s| s.get(loc.line as usize - 1));
+            let _ = writeln!(out, "// {}: {}", loc.line, line.map_or("", String::as_str));
+        }
+        let _ = writeln!(out, "{inst}");
+    }
+    for (k, c) in program.map.constants.iter().enumerate() {
+        let _ = writeln!(out, "// constant {k}: {c:?}");
+    }
+    for (k, s) in program.map.surfaces.iter().enumerate() {
+        let _ = writeln!(out, "// surface {k}: {s:?}");
+    }
+    out
+}
+
+/// Compiles a compute shader and runs it; buffers then hold what it left. Returns what the checker found, and the counts
+/// of threads and instructions.
+///
+/// # Errors
+/// When it is not compiled, or does not run to its end.
+pub fn exec(
+    shader: &mut Shader,
+    chip: &'static Chip,
+    options: &Options,
+    run: &mut Run,
+) -> Result<(Vec<String>, [u64; 2]), String> {
+    let program = compile(shader, chip.generation, options).map_err(|e| e.to_string())?;
+    let model = tepui_intel_model::Options { check: run.check, ..Default::default() };
+    let machine = Machine::new(chip, model);
+    let mut bindings =
+        Bindings { buffers: std::mem::take(&mut run.buffers), push: run.push.clone() };
+    let stats = machine.run(&program, &mut bindings, run.groups).map_err(|e| e.to_string())?;
+    run.buffers = bindings.buffers;
+    let report =
+        |r: &tepui_intel_model::Report| format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what);
+    Ok((stats.reports.iter().map(report).collect(), [stats.threads, stats.instructions]))
+}
+
+/// What a shader runs with.
+pub struct Run {
+    /// Buffers by set, binding and element.
+    pub buffers: BTreeMap<(u32, u32, u32), Vec<u8>>,
+    /// Push constants.
+    pub push: Vec<u8>,
+    /// Workgroups.
+    pub groups: [u32; 3],
+    /// Whether the checker looks for reads of what was never written.
+    pub check: bool,
+}
