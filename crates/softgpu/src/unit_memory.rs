@@ -9,6 +9,7 @@ use crate::vm::{AddressSpace, Protection, RangeCache};
 pub struct UnitMemory<'a> {
     vm: &'a AddressSpace,
     ranges: RangeCache,
+    null_reads: u64,
 }
 
 impl<'a> UnitMemory<'a> {
@@ -16,7 +17,7 @@ impl<'a> UnitMemory<'a> {
     pub fn new(vm: &'a AddressSpace) -> UnitMemory<'a> {
         let mut ranges = RangeCache::default();
         ranges.refresh(vm);
-        UnitMemory { vm, ranges }
+        UnitMemory { vm, ranges, null_reads: 0 }
     }
 
     /// Reads bytes.
@@ -34,7 +35,10 @@ impl<'a> UnitMemory<'a> {
                 }
                 Ok(())
             }
-            None => self.vm.read(address, into),
+            None => {
+                self.null_reads += u64::from(self.vm.is_null(address));
+                self.vm.read(address, into)
+            }
         }
     }
 
@@ -59,6 +63,11 @@ impl<'a> UnitMemory<'a> {
     #[inline]
     pub fn window(&mut self, address: u64, bytes: u64, need: Protection) -> Option<*mut u8> {
         self.ranges.lookup(self.vm, address, bytes, need)
+    }
+
+    /// Number of reads so far that began in a null range.
+    pub fn null_reads(&self) -> u64 {
+        self.null_reads
     }
 
     /// The address space.

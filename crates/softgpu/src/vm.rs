@@ -229,7 +229,7 @@ impl AddressSpace {
 
     /// Whether an address is in a null range.
     #[cold]
-    fn is_null(&self, address: u64) -> bool {
+    pub(crate) fn is_null(&self, address: u64) -> bool {
         let nulls = self.nulls.read().unwrap_or_else(PoisonError::into_inner);
         let after = nulls.partition_point(|range| range.start <= address);
         after.checked_sub(1).is_some_and(|last| address < nulls[last].end)
@@ -539,6 +539,8 @@ mod tests {
         assert_eq!(vm.read_array::<4>(ends[1]).unwrap(), [7, 7, 0, 0]);
         let mut unit = crate::UnitMemory::new(&vm);
         assert_eq!(unit.update_u32(8 << 14, |old| old + 1).unwrap(), 0);
+        assert_eq!((unit.read_array::<4>(8 << 14).unwrap(), unit.null_reads()), ([0; 4], 1));
+        assert_eq!((unit.read_array::<4>(1 << 14).unwrap(), unit.null_reads()), ([7, 7, 0, 0], 1));
         assert_eq!(unit.update_u32(8 << 14, |old| old + 1).unwrap(), 0);
         assert_eq!(vm.read_array::<1>(3 << 14).unwrap_err().kind, FaultKind::Unmapped);
         assert_eq!(vm.read_array::<1>(9 << 14).unwrap_err().kind, FaultKind::Unmapped);

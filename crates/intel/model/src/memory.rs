@@ -43,6 +43,11 @@ impl<'a> Memory<'a> {
         self.0.window(address(at), bytes, need)
     }
 
+    /// Number of reads so far in tiles without memory; see [`UnitMemory::null_reads`].
+    pub fn null_reads(&self) -> u64 {
+        self.0.null_reads()
+    }
+
     /// Whether the page that contains an address was ever written; true if it is not bound.
     #[cold]
     pub fn was_written(&self, at: u64) -> bool {

@@ -3,7 +3,9 @@
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`, `isl_surf_get_image_offset_*`),
 //! isl_tiled_memcpy.c; SKL PRM volume 5, "surface layout", "tile formats".
 
-use super::surface::{Dimension, Image, Tiling, yf_tile, yf3_tile, ys_tile, ys3_tile};
+use super::surface::{
+    Dimension, Image, Tiling, yf_tile, yf3_tile, ys_tile, ys_tile_of_samples, ys3_tile,
+};
 use super::tail;
 use crate::memory::Memory;
 
@@ -161,6 +163,13 @@ impl LevelPlane {
             return None;
         }
         let layer = self.base_layer.wrapping_add(layer);
+        if let Tiling::YsSamples { element, samples } = image.tiling {
+            let row = self.top + u64::from(y) + u64::from(layer) * image.qpitch;
+            let place = [self.left + u64::from(x), row];
+            return Some(
+                image.base + place_of_samples(image.pitch, [element, samples], place, sample),
+            );
+        }
         let ([x, y], layer) = match image.samples {
             1 => ([x, y], u64::from(layer)),
             samples if image.interleaved => (interleave(samples, [x, y], sample), layer.into()),
@@ -202,6 +211,24 @@ fn place_of_three(image: &Image, element: u32, tile: [u32; 3], [x, y, z]: [u64; 
     let rows = z / depth * image.qpitch * depth;
     let tile = (rows + y / height * height * depth) * image.pitch + x / width * bytes;
     tile + ((z % depth * height + y % height) * width + x % width) * u64::from(element)
+}
+
+/// Bytes of a Ys tile.
+const YS_BYTES: u64 = 1 << 16;
+
+/// The byte offset of a sample in Ys tiles that have all samples of an element; those of an element are consecutive.
+///
+/// Assumption: elements are ordered row by row. Only the GPU reads such tiles.
+fn place_of_samples(
+    pitch: u64,
+    [element, samples]: [u32; 2],
+    [x, y]: [u64; 2],
+    sample: u32,
+) -> u64 {
+    let [width, height, rows] = ys_tile_of_samples(element, samples).map(u64::from);
+    let tile = y / height * rows * pitch + x / width * YS_BYTES;
+    let number = (y % height * width + x % width) * u64::from(samples) + u64::from(sample);
+    tile + number * u64::from(element)
 }
 
 /// The position of a sample in an image with interleaved samples.
@@ -272,6 +299,8 @@ pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
         }
         // Found by `place_of_three`.
         Tiling::Yf3 { .. } | Tiling::Ys3 { .. } => 0,
+        // Found by `place_of_samples`.
+        Tiling::YsSamples { .. } => 0,
         // 64 bytes by 64 rows of stencil: bits of X and Y are interleaved.
         Tiling::W => {
             let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;
@@ -293,6 +322,26 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn tiles_hold_all_samples_without_a_gap() {
+        for (element, samples, tile) in
+            [(4, 2, [64, 128]), (4, 4, [64, 64]), (1, 8, [64, 128]), (16, 16, [16, 16])]
+        {
+            assert_eq!(ys_tile_of_samples(element, samples)[..2], tile);
+            let pitch = u64::from(tile[0] * element);
+            let places: HashSet<u64> = (0..tile[1])
+                .flat_map(|y| (0..tile[0]).map(move |x| [x, y].map(u64::from)))
+                .flat_map(|at| (0..samples).map(move |sample| (at, sample)))
+                .map(|(at, sample)| place_of_samples(pitch, [element, samples], at, sample))
+                .collect();
+            assert_eq!(places.len() * element as usize, 1 << 16, "{element} {samples}");
+            assert_eq!(places.iter().max(), Some(&((1 << 16) - u64::from(element))));
+            // The next row of tiles.
+            let below = [0, u64::from(tile[1])];
+            assert_eq!(place_of_samples(pitch, [element, samples], below, 0), 1 << 16);
+        }
+    }
 
     #[test]
     fn tiles_are_filled_without_a_gap() {

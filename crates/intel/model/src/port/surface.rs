@@ -77,6 +77,13 @@ pub(crate) enum Tiling {
         /// Bytes of an element.
         element: u32,
     },
+    /// Tiles as [`Tiling::Ys`] with all samples of fewer elements.
+    YsSamples {
+        /// Bytes of an element.
+        element: u32,
+        /// Samples of an element.
+        samples: u32,
+    },
     /// Ys tiles of a 3D image.
     Ys3 {
         /// Bytes of an element.
@@ -99,6 +106,10 @@ impl Tiling {
             Tiling::Ys { element } => {
                 let [bytes, rows] = ys_tile(element);
                 Some([bytes / element, rows])
+            }
+            Tiling::YsSamples { element, samples } => {
+                let [width, height, _] = ys_tile_of_samples(element, samples);
+                Some([width, height])
             }
             Tiling::Ys3 { element } => {
                 let [width, height, _] = ys3_tile(element);
@@ -139,6 +150,16 @@ pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
 pub(crate) fn ys3_tile(element: u32) -> [u32; 3] {
     let [width, height, depth] = yf3_tile(element);
     [4 * width, 2 * height, 2 * depth]
+}
+
+/// Width and height in elements, and the number of rows of the pitch, of a Ys tile with all samples of its elements.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub(crate) fn ys_tile_of_samples(element: u32, samples: u32) -> [u32; 3] {
+    let [bytes, height] = ys_tile(element);
+    let bits = samples.ilog2();
+    let width = bytes / element >> bits.div_ceil(2);
+    [width, height >> (bits / 2), (1 << 16) / (width * element)]
 }
 
 /// Width in bytes and height in rows of a Ys tile.
@@ -370,8 +391,12 @@ impl Image {
             (TileMode::Ymajor, 0) => Tiling::Y,
             (TileMode::Ymajor, 1) if three => Tiling::Yf3 { element: format.bytes as u32 },
             (TileMode::Ymajor, 1) => Tiling::Yf { element: format.bytes as u32 },
-            (TileMode::Ymajor, _) if state.number_of_multisamples != 0 => {
-                return Err(unimplemented("an image of several samples in tiles Ys"));
+            (TileMode::Ymajor, _)
+                if state.number_of_multisamples != 0
+                    && !state.multisampled_surface_storage_format =>
+            {
+                let samples = 1 << state.number_of_multisamples;
+                Tiling::YsSamples { element: format.bytes as u32, samples }
             }
             (TileMode::Ymajor, _) if three => Tiling::Ys3 { element: format.bytes as u32 },
             (TileMode::Ymajor, _) => Tiling::Ys { element: format.bytes as u32 },

@@ -133,7 +133,7 @@ impl Buffers {
                 // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencil in Y tiles.
                 (0, _) => Tiling::Y,
                 (1, 0 | 1 | 3 | NULL) => Tiling::Yf { element: 1 },
-                (2, 0 | 1 | 3 | NULL) if samples == 1 => Tiling::Ys { element: 1 },
+                (2, 0 | 1 | 3 | NULL) => Tiling::Ys { element: 1 },
                 _ => return Err(unimplemented("a stencil buffer in such tiles")),
             };
             of_stencil = State3dDepthBuffer {
@@ -177,7 +177,7 @@ impl Buffers {
             let tiling = match (state.tiled_resource_mode, state.surface_type) {
                 (0, _) => Tiling::Y,
                 (1, 0 | 1 | 3) => Tiling::Yf { element },
-                (2, 0 | 1 | 3) if samples == 1 => Tiling::Ys { element },
+                (2, 0 | 1 | 3) => Tiling::Ys { element },
                 _ => return Err(unimplemented("a depth buffer in such tiles")),
             };
             if let Some(mut image) = image(&state, number, tiling, samples) {

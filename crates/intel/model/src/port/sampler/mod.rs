@@ -112,63 +112,20 @@ impl Ports<'_> {
             count: (all - usize::from(message.header)) / registers,
             width,
         };
-        let p = |k: usize, lane: usize| parameters.word(k, lane);
         let mut values = [[0; 4]; WIDTH];
-        match message.desc >> 12 & 0x1f {
-            kind::RESINFO => {
-                for lane in lanes(message, width) {
-                    values[lane] = sizes(&surface, p(0, lane));
-                }
+        // source: Mesa, brw_lower_logical_sends.cpp: bit 23 of the header's M0.2 asks for a mask of the channels whose texels
+        // have memory, which follows the components; intel_nir_lower_sparse.c: a bit for each channel.
+        let masked = payload.header.is_some_and(|header| header[2] >> 23 & 1 != 0);
+        let mut resident = 0;
+        if masked {
+            for lane in lanes(message, width) {
+                let before = self.memory.null_reads();
+                let single = Message { channels: 1 << lane, ..*message };
+                self.texels(&single, &surface, &parameters, &payload, &mut values)?;
+                resident |= u32::from(self.memory.null_reads() == before) << lane;
             }
-            kind::SAMPLEINFO => {
-                let samples = match &surface {
-                    Surface::Image(image) => image.samples,
-                    _ => 0,
-                };
-                values.fill([samples, 0, 0, 0]);
-            }
-            kind::LD => {
-                for lane in lanes(message, width) {
-                    let place = [p(0, lane), p(1, lane), p(3, lane)];
-                    values[lane] = self.texel(&surface, place, p(2, lane), 0)?;
-                }
-            }
-            kind::LD_LZ => {
-                for lane in lanes(message, width) {
-                    let place = [p(0, lane), p(1, lane), p(2, lane)];
-                    values[lane] = self.texel(&surface, place, 0, 0)?;
-                }
-            }
-            kind::LD_MCS => {
-                for lane in lanes(message, width) {
-                    let mcs = self.mcs(&surface, [p(0, lane), p(1, lane), p(2, lane)])?;
-                    values[lane] = [mcs as u32, (mcs >> 32) as u32, 0, 0];
-                }
-            }
-            kind::LD2DMS_W => {
-                for lane in lanes(message, width) {
-                    let mcs = u64::from(p(1, lane)) | u64::from(p(2, lane)) << 32;
-                    let place = [p(3, lane), p(4, lane), p(5, lane)];
-                    values[lane] = self.sample_of(&surface, place, p(6, lane), p(0, lane), mcs)?;
-                }
-            }
-            kind::LD2DMS => {
-                for lane in lanes(message, width) {
-                    let mcs = u64::from(p(1, lane));
-                    let place = [p(2, lane), p(3, lane), p(4, lane)];
-                    values[lane] = self.sample_of(&surface, place, p(5, lane), p(0, lane), mcs)?;
-                }
-            }
-            kind::LD2DSS => {
-                for lane in lanes(message, width) {
-                    let place = [p(1, lane), p(2, lane), p(3, lane)];
-                    values[lane] = self.texel(&surface, place, p(4, lane), p(0, lane))?;
-                }
-            }
-            other => {
-                let request = request(other, &parameters)?;
-                self.filtered(message, &surface, request, &payload, &mut values)?;
-            }
+        } else {
+            self.texels(message, &surface, &parameters, &payload, &mut values)?;
         }
         // Bits 15:12 of the header's M0.2 exclude components from the response.
         let left_out = payload.header.map_or(0, |header| header[2] >> 12 & 0xf);
@@ -190,6 +147,80 @@ impl Ports<'_> {
                 } else {
                     put_u32(view, place * registers, lane, value);
                 }
+            }
+        }
+        if masked {
+            let of_component = if halves { 1 } else { registers };
+            put_u32(view, (4 - left_out.count_ones() as usize) * of_component, 0, resident);
+        }
+        Ok(())
+    }
+
+    /// The texels of a message's channels.
+    fn texels(
+        &mut self,
+        message: &Message,
+        surface: &Surface,
+        parameters: &Parameters<'_>,
+        payload: &Payload,
+        values: &mut [[u32; 4]; WIDTH],
+    ) -> Result<(), Refusal> {
+        let width = parameters.width;
+        let p = |k: usize, lane: usize| parameters.word(k, lane);
+        match message.desc >> 12 & 0x1f {
+            kind::RESINFO => {
+                for lane in lanes(message, width) {
+                    values[lane] = sizes(surface, p(0, lane));
+                }
+            }
+            kind::SAMPLEINFO => {
+                let samples = match surface {
+                    Surface::Image(image) => image.samples,
+                    _ => 0,
+                };
+                values.fill([samples, 0, 0, 0]);
+            }
+            kind::LD => {
+                for lane in lanes(message, width) {
+                    let place = [p(0, lane), p(1, lane), p(3, lane)];
+                    values[lane] = self.texel(surface, place, p(2, lane), 0)?;
+                }
+            }
+            kind::LD_LZ => {
+                for lane in lanes(message, width) {
+                    let place = [p(0, lane), p(1, lane), p(2, lane)];
+                    values[lane] = self.texel(surface, place, 0, 0)?;
+                }
+            }
+            kind::LD_MCS => {
+                for lane in lanes(message, width) {
+                    let mcs = self.mcs(surface, [p(0, lane), p(1, lane), p(2, lane)])?;
+                    values[lane] = [mcs as u32, (mcs >> 32) as u32, 0, 0];
+                }
+            }
+            kind::LD2DMS_W => {
+                for lane in lanes(message, width) {
+                    let mcs = u64::from(p(1, lane)) | u64::from(p(2, lane)) << 32;
+                    let place = [p(3, lane), p(4, lane), p(5, lane)];
+                    values[lane] = self.sample_of(surface, place, p(6, lane), p(0, lane), mcs)?;
+                }
+            }
+            kind::LD2DMS => {
+                for lane in lanes(message, width) {
+                    let mcs = u64::from(p(1, lane));
+                    let place = [p(2, lane), p(3, lane), p(4, lane)];
+                    values[lane] = self.sample_of(surface, place, p(5, lane), p(0, lane), mcs)?;
+                }
+            }
+            kind::LD2DSS => {
+                for lane in lanes(message, width) {
+                    let place = [p(1, lane), p(2, lane), p(3, lane)];
+                    values[lane] = self.texel(surface, place, p(4, lane), p(0, lane))?;
+                }
+            }
+            other => {
+                let request = request(other, parameters)?;
+                self.filtered(message, surface, request, payload, values)?;
             }
         }
         Ok(())
