@@ -25,8 +25,8 @@ use tepui_intel_isa::Generation;
 use crate::code::Code;
 use state::{Conflict, Footprint, State};
 
-/// Limit on the instructions that the checker walks, counting each visit.
-const MAX_STEPS: usize = 20_000_000;
+/// Limit on the work of the checker: for each visit of an instruction, one and the pending instructions there.
+const MAX_STEPS: usize = 100_000_000;
 
 /// Choices where sources differ or are silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +170,7 @@ pub enum ScoreboardError {
         offset: usize,
     },
     /// The paths do not settle within the limit on visits.
-    #[error("the program has too many paths: {MAX_STEPS} visits of instructions were not enough")]
+    #[error("the program has too many paths: {MAX_STEPS} steps were not enough")]
     TooManyPaths,
 }
 
@@ -233,7 +233,7 @@ pub fn check(code: &Code, rules: Rules) -> Result<Vec<Finding>, ScoreboardError>
     while let Some(block) = open.pop_first() {
         let Some(mut state) = entries[block].clone() else { continue };
         let range = blocks.instructions(block, code);
-        steps += range.len() + state.len();
+        steps += range.len() * (1 + state.len());
         if steps > MAX_STEPS {
             return Err(ScoreboardError::TooManyPaths);
         }
