@@ -10,6 +10,7 @@ use tepui_gpus::isa::{Isa, Syntax};
 
 use crate::cmd_isa::{parse_isa, print_out};
 use crate::input::read;
+use crate::intel_analysis::{self, Analysis};
 
 /// Disassembles machine code, one instruction per line: offset, bytes, text.
 ///
@@ -27,7 +28,9 @@ use crate::input::read;
     tepui disasm --isa agx --json shader.bin | jq -r '.[].text'\n  \
     tepui disasm --isa agx --start 0x40 --until-stop usc.bin\n  \
     tepui disasm --gpu skl shader.bin\n  \
-    tepui disasm --gpu mali-t860 --mesa shader.bin\n\n\
+    tepui disasm --gpu mali-t860 --mesa shader.bin\n  \
+    tepui disasm --gpu skl --cost shader.bin\n  \
+    tepui disasm --gpu tgl --scoreboard shader.bin\n\n\
     What --json prints:\n  \
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" and a null \"text\" \
     for bytes that are no instruction")]
@@ -50,7 +53,14 @@ pub struct Args {
     /// Midgard: print Mesa's text letter by letter, which `tepui asm` may not read.
     #[arg(long)]
     mesa: bool,
-    /// Print a JSON array.
+    /// Intel: print cycles and waits by the model of Mesa's compiler instead of the bytes.
+    #[arg(long)]
+    cost: bool,
+    /// Intel Gen12: print accesses of registers that the scoreboard annotations do not order; the exit status is 1 if there
+    /// are any.
+    #[arg(long, conflicts_with = "cost")]
+    scoreboard: bool,
+    /// Print a JSON array; with --cost, an object.
     #[arg(long)]
     json: bool,
 }
@@ -99,6 +109,15 @@ pub fn run(args: &Args) -> ExitCode {
         return ExitCode::FAILURE;
     }
 
+    let analysis = match (args.cost, args.scoreboard) {
+        (true, _) => Some(Analysis::Cost),
+        (_, true) => Some(Analysis::Scoreboard),
+        _ => None,
+    };
+    if let Some(analysis) = analysis {
+        return analyse(args, &code[args.start..], analysis, &name);
+    }
+
     let mut listing = String::new();
     let mut rows = Vec::new();
     let mut errors: Vec<(usize, String)> = Vec::new();
@@ -136,6 +155,19 @@ pub fn run(args: &Args) -> ExitCode {
                 "tepui disasm: {name}: {} undecodable place(s), the first at {offset:#x}: {error}",
                 errors.len()
             );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn analyse(args: &Args, code: &[u8], analysis: Analysis, name: &str) -> ExitCode {
+    match intel_analysis::print(args.isa, code, analysis, args.json) {
+        Ok((text, mistakes)) => match print_out("disasm", &text) {
+            ExitCode::SUCCESS if mistakes => ExitCode::FAILURE,
+            status => status,
+        },
+        Err(error) => {
+            eprintln!("tepui disasm: {name}: {error}");
             ExitCode::FAILURE
         }
     }

@@ -35,6 +35,7 @@ mod gpu;
 mod image;
 mod input;
 mod intel;
+mod intel_analysis;
 mod launch;
 mod library;
 mod raster;

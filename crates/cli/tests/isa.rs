@@ -62,6 +62,41 @@ fn listings_of_execution_units_are_assembly() {
 }
 
 #[test]
+fn intels_code_is_analysed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("code.bin");
+    let path = file.to_str().unwrap();
+    let source = |wait: &str| {
+        format!(
+            "add(8) g2<1>D g3<8,8,1>D g4<8,8,1>D {{ align1 1Q }};\n\
+             shl(8) g5<1>D g2<8,8,1>D 2UD {{ align1 1Q {wait} }};\n"
+        )
+    };
+    assert!(tepui(&["asm", "--gpu", "tgl", "-o", path], &source("")).status.success());
+    let cost = tepui(&["disasm", "--gpu", "tgl", "--cost", path], "");
+    let listing = text(&cost.stdout);
+    // Two cycles each, and the latency of the sum.
+    assert!(listing.starts_with("SIMD8: 2 instructions, 0 sends, 0 loops, 14 cycles"), "{listing}");
+    assert!(listing.contains("waits 10 for g2 of 0"), "{listing}");
+    let json = tepui(&["disasm", "--gpu", "tgl", "--cost", "--json", path], "");
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["cycles"], 14);
+    assert_eq!(json["listing"][1]["stall"]["cycles"], 10);
+
+    let found = tepui(&["disasm", "--gpu", "tgl", "--scoreboard", path], "");
+    assert_eq!(found.status.code(), Some(1));
+    let said = text(&found.stdout);
+    assert!(said.contains("reads g2") && said.contains("a distance of at most 1"), "{said}");
+    assert!(tepui(&["asm", "--gpu", "tgl", "-o", path], &source("@1")).status.success());
+    let clean = tepui(&["disasm", "--gpu", "tgl", "--scoreboard", path], "");
+    assert_eq!((clean.status.code(), text(&clean.stdout).as_str()), (Some(0), ""));
+
+    let other = tepui(&["disasm", "--isa", "agx", "--cost", "--hex", "8800"], "");
+    assert_eq!(other.status.code(), Some(1));
+    assert!(text(&other.stderr).contains("only code of Intel's GPUs"), "{}", text(&other.stderr));
+}
+
+#[test]
 fn errors_have_a_place_and_a_status() {
     let out = tepui(&["asm", "--isa", "agx"], "stop\nfadd32 r0, r1\n");
     assert_eq!(out.status.code(), Some(1));
