@@ -79,7 +79,16 @@ impl fmt::Display for Finding {
         if let Some(source) = &self.source {
             writeln!(f, "    {}", source.text.trim())?;
         }
-        writeln!(f, "    {:#06x}: {}   (shader {})", self.offset, self.instruction, self.shader)?;
+        // Findings about commands have no shader.
+        if self.shader.is_empty() {
+            writeln!(f, "    {}", self.instruction)?;
+        } else {
+            writeln!(
+                f,
+                "    {:#06x}: {}   (shader {})",
+                self.offset, self.instruction, self.shader
+            )?;
+        }
         write!(f, "    {}", self.what)?;
         if self.workgroup != [0; 3] {
             let [x, y, z] = self.workgroup;
@@ -101,7 +110,10 @@ pub fn merge(lines: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
     let mut places = BTreeMap::new();
     let mut all: Vec<Option<Finding>> = Vec::new();
     for line in lines {
-        let place = (line.shader.clone(), line.offset);
+        // Of findings about commands, the instruction has the names of both.
+        let commands =
+            if line.shader.is_empty() { line.instruction.clone() } else { String::new() };
+        let place = (line.shader.clone(), line.offset, commands);
         if line.rule.is_empty() {
             // A result that was reported unread is read later.
             if let Some(&k) = places.get(&("unread-result".to_owned(), place)) {
@@ -127,6 +139,17 @@ mod tests {
 
     fn finding(rule: &str, offset: u32) -> Finding {
         Finding { rule: rule.to_owned(), offset, count: 2, ..Finding::default() }
+    }
+
+    #[test]
+    fn findings_about_commands_add_up_by_their_names() {
+        let of = |instruction: &str| Finding {
+            instruction: instruction.to_owned(),
+            ..finding("missing-flush", 1)
+        };
+        let all = merge([of("A, B"), of("A, C"), of("A, B")]);
+        assert_eq!(all.iter().map(|f| f.count).collect::<Vec<_>>(), [4, 2]);
+        assert!(!all[0].to_string().contains("shader"), "{}", all[0]);
     }
 
     #[test]

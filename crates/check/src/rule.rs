@@ -64,6 +64,11 @@ rules! {
     "The load may arrive after the write and replace it.";
     "The compiler has to wait for the load first, or to use another register."
 
+    "unordered-access" Error "a register is accessed before the scoreboard orders it":
+    "An earlier instruction may not have read or written the register yet, and no distance or token of the instructions between \
+     them waits for it (Gen12).";
+    "The compiler has to annotate the later instruction with the distance or the token, or to put a sync instruction before it."
+
     "unwritten-register" Error "a register is read that was never written":
     "The thread has not written the register on the way it took here; it holds what ran before on the core.";
     "Initialise the variable on all paths; in a compiler, look at live ranges across branches."
@@ -139,6 +144,19 @@ rules! {
     "The instruction takes differences within quads of 2 by 2 pixels, of which some do not execute it: the difference is undefined. \
      Harmless where the image has one level and the result is not filtered across.";
     "Sample before the branch, or give the level of detail or the gradients."
+
+    "missing-flush" Error "memory is accessed whose data another cache may still hold":
+    "An earlier command wrote the bytes through a cache, and nothing has written them back since. The later access gets the old \
+     bytes, or a later write-back replaces what it writes.";
+    "Flush the cache that the finding names, and wait for that, between the two commands: look at the access masks of the barrier."
+
+    "missing-invalidate" Error "memory is read of which the cache may hold old data":
+    "The unit has read the line of memory before the data arrived there, and its cache was not invalidated since.";
+    "Invalidate the cache that the finding names after the flush is complete: look at the destination access mask of the barrier."
+
+    "missing-wait" Error "an access does not wait for an earlier command":
+    "The two commands may run at the same time, or a flush may not be complete. The later access may come first.";
+    "Stall the command streamer between the two: look at the stage masks of the barrier."
 
     "unread-result" Note "a result that nobody reads":
     "A texel that is sampled, or a store to local memory, that nothing has read in the whole run. It costs time and power.";

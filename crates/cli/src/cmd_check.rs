@@ -10,7 +10,7 @@ use tepui_check::{Finding, Log, RULES, merge, rule, sarif};
 use crate::cmd_compile::CompilerArgs;
 use crate::cmd_debug::load;
 use crate::cmd_isa::print_out;
-use crate::{cmd_run, cmd_shim};
+use crate::{cmd_run, cmd_shim, mutate};
 
 /// Arguments of `tepui check`.
 #[derive(clap::Args)]
@@ -29,6 +29,8 @@ use crate::{cmd_run, cmd_shim};
         tepui check --sarif findings.sarif --suppress known.txt -- ./my-vulkan-program\n  \
         tepui check --own -- ./my-vulkan-program\n  \
         tepui check sum.comp --groups 4 --buffer 0=256,index\n  \
+        tepui check --gpu skl -- ./my-vulkan-program\n  \
+        tepui check --mutate /tmp/cap\n  \
         tepui check --rules\n  \
         tepui check --explain dispatch-race\n\n\
         A line of a suppressions file is a rule, or *, and conditions: shader=FINGERPRINT, offset=0x1c,\n\
@@ -54,6 +56,10 @@ pub struct Args {
     /// Findings that are known and wanted.
     #[arg(long, value_name = "FILE")]
     suppress: Option<PathBuf>,
+    /// Remove each flush, invalidation and stall of a capture, or of all in a directory, one at a time, and print
+    /// the share that is reported (captures of Intel).
+    #[arg(long, value_name = "CAPTURE", conflicts_with_all = ["file", "program", "own"])]
+    mutate: Option<PathBuf>,
     /// Print the rules.
     #[arg(long)]
     rules: bool,
@@ -84,6 +90,9 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn try_run(args: &Args) -> Result<ExitCode, String> {
+    if let Some(path) = &args.mutate {
+        return mutate::run(path);
+    }
     let mut suppressions = match &args.suppress {
         Some(path) => read_suppressions(path)?,
         None => Vec::new(),

@@ -30,8 +30,8 @@ pub struct Args {
     /// A directory of captures, or one capture; `-` is standard input.
     #[arg(value_name = "DIR")]
     path: PathBuf,
-    /// Report errors that silicon does not: reads of unwritten memory and registers, and uses of
-    /// loads without a wait (the latter of AGX).
+    /// Report errors that silicon does not: reads of unwritten memory and registers; of AGX, uses of loads without
+    /// a wait; of Intel, missing flushes, invalidations and stalls.
     #[arg(long)]
     check: bool,
     /// Worker threads of the model; 0 means one per core.
@@ -86,6 +86,7 @@ fn replay(args: &Args, path: &Path) -> Result<bool, String> {
     let options = ReplayOptions {
         threads: args.threads,
         check: args.check,
+        removals: false,
         draws: args.draw,
         repeats: args.repeat,
         pictures: args.png.is_some(),
@@ -169,7 +170,8 @@ fn report_start(args: &Args, kind: &str, start: &Start, result: Result<Replayed,
             "submission": start.submission, "command": start.command,
         });
         match result {
-            Ok(Replayed { result, changed, hash, time, .. }) => {
+            Ok(Replayed { result, reports, changed, hash, time, .. }) => {
+                line["reports"] = json!(reports);
                 if let Some(time) = time {
                     line["seconds"] = json!(time.map(|t| t.as_secs_f64()));
                 }
@@ -197,8 +199,11 @@ fn report_start(args: &Args, kind: &str, start: &Start, result: Result<Replayed,
     }
     match result {
         Err(error) => println!("{at}\n  not executed: {error}"),
-        Ok(Replayed { result, changed, hash, time, .. }) => {
+        Ok(Replayed { result, reports, changed, hash, time, .. }) => {
             println!("{at}");
+            for report in reports {
+                println!("  check: {report}");
+            }
             match result {
                 Ok(counts) => {
                     let counts: Vec<String> =

@@ -1,5 +1,7 @@
 //! Captures of any family: what requests and commands say, and executing commands again.
 
+use std::collections::BTreeMap;
+
 use tepui_agx_capture as agx;
 use tepui_capture::describe::CallDescription;
 use tepui_capture::{Call, Changed, Comparison, Finish, Process, Session, Start};
@@ -176,6 +178,8 @@ pub struct ReplayOptions {
     pub threads: usize,
     /// The model reports errors that silicon would hide, where it can.
     pub check: bool,
+    /// With `check`, counts the removals of flushes, invalidations and stalls that would be reported.
+    pub removals: bool,
     /// Maximum number of draws that are executed of each command.
     pub draws: Option<u64>,
     /// Number of further executions of each command, for timing.
@@ -200,6 +204,11 @@ pub struct Picture {
 pub struct Replayed {
     /// Counts of what was executed, by name, or the fault that ended it.
     pub result: Result<Vec<(&'static str, u64)>, String>,
+    /// The reports of the model's checker.
+    pub reports: Vec<String>,
+    /// For each kind of event of its commands: how many were removed, one at a time, and how many removals are
+    /// reported.
+    pub removals: BTreeMap<String, [u64; 2]>,
     /// The pages that it changed.
     pub changed: Vec<Changed>,
     /// Hash over all changes.
@@ -226,7 +235,13 @@ impl Replayer {
     /// # Errors
     /// There is no model for it, or not with these options.
     pub fn new(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
-        match family(process).map_err(|error| error.to_string())? {
+        let family = family(process).map_err(|error| error.to_string())?;
+        if options.removals && family != Family::Intel {
+            return Err(format!(
+                "flushes and stalls of {family} are not checked yet; those of Intel are"
+            ));
+        }
+        match family {
             Family::Intel => intel_replayer(process, options),
             Family::Mali => mali_replayer(process, options),
             _ => Ok(Replayer::Agx(agx_replayer(options))),
@@ -252,13 +267,31 @@ impl Replayer {
         match self {
             Replayer::Agx(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                Ok(described(replayed, agx_counts, |all| {
+                let reports = replayed.result.iter().flat_map(|stats| &stats.reports);
+                let reports = reports.map(ToString::to_string).collect();
+                Ok(Replayed { reports, ..described(replayed, agx_counts, |all| {
                     all.into_iter().map(agx_picture).collect()
-                }))
+                }) })
             }
             Replayer::Intel(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                Ok(described(replayed, intel_counts, intel_pictures))
+                let stats = replayed.result.iter();
+                let reports = stats.clone().flat_map(|stats| &stats.reports);
+                let about = |report: &tepui_intel_model::Report| match report.kind {
+                    kind if kind.is_about_commands() => report.what.clone(),
+                    _ => report.to_string(),
+                };
+                let reports = reports.map(about).collect();
+                let removals = stats.flat_map(|stats| &stats.removals);
+                let counts = |(name, r): (&String, &tepui_intel_model::Removals)| {
+                    (name.clone(), [r.removed, r.reported])
+                };
+                let removals = removals.map(counts).collect();
+                Ok(Replayed {
+                    reports,
+                    removals,
+                    ..described(replayed, intel_counts, intel_pictures)
+                })
             }
             Replayer::Mali(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
@@ -286,6 +319,8 @@ fn described<S, F: std::fmt::Display, A>(
 ) -> Replayed {
     Replayed {
         result: replayed.result.map(|stats| counts(&stats)).map_err(|fault| fault.to_string()),
+        reports: Vec::new(),
+        removals: BTreeMap::new(),
         changed: replayed.changed,
         hash: replayed.hash,
         pictures: pictures(replayed.attachments),
@@ -335,6 +370,7 @@ fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer
         threads: options.threads,
         clock: tepui_drm::monotonic_ns,
         check: options.check,
+        removals: options.removals,
         max_draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()
     };

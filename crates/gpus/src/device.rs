@@ -141,14 +141,16 @@ fn intel_device(
         options.sink().map(|sink| Arc::new(tepui_intel_capture::Recorder::new(sink, chip)) as _);
     let observer: Option<Arc<dyn intel::Observer>> = recorder.or_else(requests);
     let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
+    let findings = findings();
     let options = intel::Options {
         model: tepui_intel_model::Options {
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
-            check: options.check,
+            check: options.check || findings.is_some(),
             ..Default::default()
         },
         observer: counting.or(observer),
+        findings,
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,

@@ -22,8 +22,8 @@
 //!         Cache { name: "texture cache", fills_from: Level::Memory, flush_invalidates: false },
 //!     ],
 //!     units: &[
-//!         Unit { name: "render target", cache: Some(0), in_order: true, posted: false },
-//!         Unit { name: "sampler", cache: Some(1), in_order: false, posted: false },
+//!         Unit { name: "render target", cache: Some(0), in_order: true, posted: false, last: false },
+//!         Unit { name: "sampler", cache: Some(1), in_order: false, posted: false, last: false },
 //!     ],
 //! };
 //! let mut tracker = Tracker::new(&TABLE);
@@ -34,11 +34,15 @@
 //! assert_eq!(tracker.take()[0].missing, Missing::Flush { cache: 0, to: Level::Memory });
 //! ```
 //!
+//! A [`Trace`] keeps a sequence, so that it can be judged again without one of its events.
+//!
 //! Start reading at [`tracker`]; [`shadow`](self) has what is known of each line of memory.
 
 mod shadow;
 mod table;
+pub mod trace;
 pub mod tracker;
 
 pub use table::{Cache, CacheSet, Event, Level, Table, Unit, UnitSet};
+pub use trace::{Removals, Trace};
 pub use tracker::{Access, Hazard, Missing, Side, Tracker};

@@ -39,6 +39,8 @@ pub struct Granule {
     pub write_unit: u8,
     /// The bytes that were written at that time.
     pub written: u8,
+    /// Whether it was by an atomic.
+    pub atomic: bool,
     /// Reads since then that may not be performed. A write waits for its own unit's reads alone, at most, so two
     /// units suffice to find one that it does not wait for.
     pub reads: [Reads; 2],

@@ -45,6 +45,8 @@ pub struct Unit {
     /// For a unit without a cache: whether its writes are performed only at the next [`Event::Finish`], instead of
     /// when the command is read.
     pub posted: bool,
+    /// Whether an access is performed only after all accesses and flushes of earlier commands.
+    pub last: bool,
 }
 
 /// The units and caches of a GPU family.
@@ -68,4 +70,7 @@ pub enum Event {
     Wait(UnitSet),
     /// Waits for all earlier accesses, and for all flushes.
     Finish,
+    /// Waits until the last write of the bytes at an address is seen in memory. If a unit wrote it that comes
+    /// [last](Unit::last), everything before that write is complete.
+    Poll(u64),
 }

@@ -22,6 +22,8 @@ pub enum Access {
     Read,
     /// A write.
     Write,
+    /// A read and a write in one step. Those of one cache come in any order without changing what is left.
+    Atomic,
 }
 
 /// One of the two accesses of a hazard.
@@ -80,15 +82,21 @@ pub struct Hazard {
 struct Flushes {
     /// For each flush: the time before which writes are in it, and when it was complete.
     done: Vec<(Time, Time)>,
-    /// The flush that was asked for last and is not complete.
-    pending: Option<Time>,
+    /// Flushes that are not complete: when each was asked for, and the time before which writes are in it.
+    pending: Vec<(Time, Time)>,
 }
 
 impl Flushes {
-    fn finish(&mut self, now: Time) {
-        if let Some(covered) = self.pending.take() {
-            self.done.push((covered, now));
-        }
+    fn ask(&mut self, now: Time, covered: Time) {
+        self.pending.push((now, covered));
+    }
+
+    /// Completes the flushes that were asked for up to a time; returns when the last of them was.
+    fn finish(&mut self, limit: Time, now: Time) -> Option<Time> {
+        let count = self.pending.partition_point(|&(asked, _)| asked <= limit);
+        let (asked, covered) = self.pending.drain(..count).next_back()?;
+        self.done.push((covered, now));
+        Some(asked)
     }
 
     /// When a write arrived: at the first flush that contains it.
@@ -99,7 +107,8 @@ impl Flushes {
 
     /// The last time before which writes are in a flush, complete or not.
     fn covered(&self) -> Time {
-        self.pending.or(self.done.last().map(|&(covered, _)| covered)).unwrap_or(0)
+        let pending = self.pending.last().map(|&(_, covered)| covered);
+        pending.or(self.done.last().map(|&(covered, _)| covered)).unwrap_or(0)
     }
 }
 
@@ -123,8 +132,8 @@ pub struct Tracker {
     /// For each unit, the time before which all its accesses are performed.
     performed: [Time; MAX_UNITS],
     caches: [CacheState; MAX_CACHES],
-    /// The events that waited for everything.
-    finishes: Vec<Time>,
+    /// Arrivals of posted writes.
+    posted: Flushes,
     shadow: Shadow,
     hazards: Vec<Hazard>,
     seen: FxHashSet<(Missing, Side, Side)>,
@@ -143,7 +152,7 @@ impl Tracker {
             now: 0,
             performed: [0; MAX_UNITS],
             caches: Default::default(),
-            finishes: Vec::new(),
+            posted: Flushes::default(),
             shadow: Shadow::default(),
             hazards: Vec::new(),
             seen: FxHashSet::default(),
@@ -186,7 +195,8 @@ impl Tracker {
                     }
                 }
             }
-            Event::Finish => self.finish(),
+            Event::Finish => self.finish(self.now),
+            Event::Poll(address) => self.poll(address),
             Event::Flush(caches, to) => {
                 for cache in bits(caches) {
                     self.flush(cache, to);
@@ -210,25 +220,38 @@ impl Tracker {
         let Some(from) = self.table.caches.get(cache).map(|cache| cache.fills_from) else { return };
         let state = &mut self.caches[cache];
         if from == to {
-            state.down.pending = Some(self.now);
+            state.down.ask(self.now, self.now);
         } else if from == Level::Shared {
             let covered = state.down.covered();
             if covered > state.to_memory.covered() {
-                state.to_memory.pending = Some(covered);
+                state.to_memory.ask(self.now, covered);
             }
         }
     }
 
-    fn finish(&mut self) {
-        self.performed = [self.now; MAX_UNITS];
-        self.finishes.push(self.now);
+    /// Completes all accesses and flushes up to a time.
+    fn finish(&mut self, limit: Time) {
+        for performed in &mut self.performed {
+            *performed = limit.max(*performed);
+        }
+        if self.posted.covered() < limit {
+            self.posted.done.push((limit, self.now));
+        }
         for (state, cache) in self.caches.iter_mut().zip(self.table.caches) {
-            if let Some(issued) = state.down.pending.filter(|_| cache.flush_invalidates) {
-                state.dropped = state.dropped.max(issued);
-                state.invalidated = state.invalidated.max(issued);
+            let asked = state.down.finish(limit, self.now);
+            if let Some(asked) = asked.filter(|_| cache.flush_invalidates) {
+                state.dropped = state.dropped.max(asked);
+                state.invalidated = state.invalidated.max(asked);
             }
-            state.down.finish(self.now);
-            state.to_memory.finish(self.now);
+            state.to_memory.finish(limit, self.now);
+        }
+    }
+
+    fn poll(&mut self, address: u64) {
+        let Some(line) = self.shadow.line(address) else { return };
+        let last = line.granules[(address % LINE_BYTES / GRANULE_BYTES) as usize];
+        if last.write != 0 && self.table.units[usize::from(last.write_unit)].last {
+            self.finish(last.write + 1);
         }
     }
 
@@ -286,18 +309,25 @@ impl Tracker {
         mask: u8,
     ) -> Option<(Missing, Side)> {
         let last = &line.granules[granule];
-        let wrote = last.write != 0 && last.write != self.now && last.written & mask != 0;
+        let commute = last.atomic && access == Access::Atomic;
+        let commute = commute && self.cache_of(last.write_unit) == self.cache_of(unit);
+        let wrote =
+            !commute && last.write != 0 && last.write != self.now && last.written & mask != 0;
         if wrote {
             let missing = match access {
                 Access::Read => self.unseen(line, last, unit),
                 Access::Write => self.unordered_write(last, unit),
+                Access::Atomic => {
+                    self.unseen(line, last, unit).or_else(|| self.unordered_write(last, unit))
+                }
             };
-            let side = Side { time: last.write, unit: last.write_unit, access: Access::Write };
+            let access = if last.atomic { Access::Atomic } else { Access::Write };
+            let side = Side { time: last.write, unit: last.write_unit, access };
             if let Some(missing) = missing {
                 return Some((missing, side));
             }
         }
-        if access == Access::Write {
+        if access != Access::Read {
             for read in last.reads {
                 let overlaps = read.time != 0 && read.time != self.now && read.mask & mask != 0;
                 if overlaps && !self.is_performed(read.unit, read.time, unit) {
@@ -314,7 +344,8 @@ impl Tracker {
         let description = &self.table.units[usize::from(unit)];
         let immediate = description.cache.is_none() && !description.posted;
         let ordered = unit == by && (description.in_order || description.posted);
-        immediate || ordered || self.performed[usize::from(unit)] > time
+        let last = self.table.units[usize::from(by)].last;
+        immediate || ordered || last || self.performed[usize::from(unit)] > time
     }
 
     /// When the data of a write was in a level, where units with other caches find it.
@@ -324,8 +355,7 @@ impl Tracker {
             if !description.posted {
                 return Ok(write);
             }
-            let at = self.finishes.partition_point(|&finish| finish <= write);
-            return self.finishes.get(at).copied().ok_or(Missing::Wait { unit });
+            return self.posted.arrival(write).ok_or(Missing::Wait { unit });
         };
         let state = &self.caches[usize::from(cache)];
         let from = self.table.caches[usize::from(cache)].fills_from;
@@ -334,8 +364,8 @@ impl Tracker {
         } else {
             &state.down
         };
-        through.arrival(write).ok_or_else(|| match through.pending {
-            Some(covered) if covered > write => Missing::Finish { cache },
+        through.arrival(write).ok_or_else(|| match through.pending.last() {
+            Some(&(_, covered)) if covered > write => Missing::Finish { cache },
             _ => Missing::Flush { cache, to: from.max(level) },
         })
     }
@@ -373,15 +403,19 @@ impl Tracker {
             return (!performed).then_some(Missing::Wait { unit: writer });
         }
         let level = to.map_or(Level::Memory, |cache| self.table.caches[cache].fills_from);
-        self.arrival(writer, last.write, level).err()
+        let missing = self.arrival(writer, last.write, level).err()?;
+        // Flushes that were asked for are complete before it.
+        let follows = self.table.units[usize::from(unit)].last;
+        (!follows || !matches!(missing, Missing::Finish { .. })).then_some(missing)
     }
 
     fn record(&self, last: &mut Granule, unit: u8, access: Access, mask: u8) {
         match access {
-            Access::Write => {
+            Access::Write | Access::Atomic => {
                 let same = last.write == self.now && last.write_unit == unit;
                 last.written = if same { last.written | mask } else { mask };
                 (last.write, last.write_unit) = (self.now, unit);
+                last.atomic = access == Access::Atomic;
                 last.reads = Default::default();
             }
             // Reads of units without a cache are performed at once.

@@ -19,11 +19,11 @@ const fn table(caches: &'static [Cache]) -> Table {
     Table {
         caches,
         units: &[
-            Unit { name: "target", cache: Some(0), in_order: true, posted: false },
-            Unit { name: "port", cache: Some(1), in_order: false, posted: false },
-            Unit { name: "sampler", cache: Some(2), in_order: false, posted: false },
-            Unit { name: "streamer", cache: None, in_order: true, posted: false },
-            Unit { name: "post-sync", cache: None, in_order: false, posted: true },
+            Unit { name: "target", cache: Some(0), in_order: true, posted: false, last: false },
+            Unit { name: "port", cache: Some(1), in_order: false, posted: false, last: false },
+            Unit { name: "sampler", cache: Some(2), in_order: false, posted: false, last: false },
+            Unit { name: "streamer", cache: None, in_order: true, posted: false, last: false },
+            Unit { name: "post-sync", cache: None, in_order: false, posted: true, last: true },
         ],
     }
 }
@@ -104,7 +104,7 @@ impl Run<'_> {
                 let Some(cache) = ONE_LEVEL.units[usize::from(unit)].cache else {
                     match access {
                         Access::Read => m.reads[index] = m.memory[g],
-                        Access::Write => m.memory[g] = value,
+                        _ => m.memory[g] = value,
                     }
                     return vec![m];
                 };
@@ -130,7 +130,7 @@ impl Run<'_> {
                         m.caches[cache] = Some(copy);
                         vec![m]
                     }
-                    Access::Write => {
+                    _ => {
                         copy.values[g] = value;
                         (copy.present[g], copy.dirty[g]) = (true, true);
                         // A write may read the rest of the line, or not.
@@ -169,15 +169,17 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a pending step may be performed next: flushes after all that is before them, accesses in order within a unit that
+    /// Whether a pending step may be performed next: flushes and the last unit after all that is before them, accesses in order within a unit that
     /// keeps it.
     fn ready(&self, m: &Machine, at: usize) -> bool {
         let earlier = &m.pending[..at];
         match self.steps[m.pending[at]] {
             Step::Access(unit, ..) => {
                 let description = &ONE_LEVEL.units[usize::from(unit)];
-                let ordered = description.in_order || description.posted;
-                !ordered
+                if description.last {
+                    return at == 0;
+                }
+                !description.in_order
                     || !earlier
                         .iter()
                         .any(|&e| matches!(self.steps[e], Step::Access(other, ..) if other == unit))
@@ -270,6 +272,15 @@ impl Run<'_> {
                 Step::Event(Event::Finish) => {
                     reached.into_iter().filter(|m| m.pending.is_empty()).collect()
                 }
+                // The value that is waited for is that of the last write, if it is one of the unit that comes last.
+                Step::Event(Event::Poll(address)) => {
+                    let g = (address - 0x1000) as usize / 4;
+                    let wrote = |step: &Step| matches!(*step, Step::Access(_, Access::Write, at) if at == g);
+                    let last = self.steps[..index].iter().rposition(wrote);
+                    let last = last.filter(|&at| matches!(self.steps[at], Step::Access(4, ..)));
+                    let seen = |m: &Machine| last.is_none_or(|at| m.memory[g] == at as Value + 1);
+                    reached.into_iter().filter(seen).collect()
+                }
                 Step::Event(Event::Wait(units)) => {
                     let waits = |&step: &usize| matches!(self.steps[step], Step::Access(unit, ..) if units >> unit & 1 != 0);
                     reached.into_iter().filter(|m| !m.pending.iter().any(waits)).collect()
@@ -312,7 +323,10 @@ fn sequence(seed: &mut u64) -> Vec<Step> {
                 Step::Event(Event::Flush(1 + random(seed) as u32 % 3, level(random(seed) % 2)))
             }
             6 => Step::Event(Event::Invalidate(4)),
-            7 => Step::Event(Event::Finish),
+            7 => Step::Event(match random(seed) % 3 {
+                0 => Event::Poll(0x1000 + 4 * (random(seed) as u64 % 2)),
+                _ => Event::Finish,
+            }),
             _ => Step::Event(Event::Wait(0b1111)),
         })
         .collect()
@@ -373,4 +387,20 @@ fn an_invalidation_after_the_write_suffices_while_reads_are_in_flight() {
         assert!(!compare(two_levels, &steps));
         assert!(compare(two_levels, &[steps[0], steps[1], steps[3]]));
     }
+}
+
+/// Atomics of two commands give the same sum in either order; a plain read afterwards has to wait for both.
+#[test]
+fn atomics_of_one_cache_need_no_order() {
+    let mut tracker = Tracker::new(&ONE_LEVEL);
+    let mut access = |unit, access| {
+        tracker.command();
+        tracker.access(unit, access, 0x1000, 4);
+        tracker.take().len()
+    };
+    assert_eq!(access(1, Access::Atomic), 0);
+    assert_eq!(access(1, Access::Atomic), 0);
+    assert_eq!(access(1, Access::Read), 1);
+    assert_eq!(access(1, Access::Atomic), 1);
+    assert_eq!(access(0, Access::Atomic), 1);
 }

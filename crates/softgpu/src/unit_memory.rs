@@ -10,6 +10,8 @@ pub struct UnitMemory<'a> {
     vm: &'a AddressSpace,
     ranges: RangeCache,
     null_reads: u64,
+    /// Number of the unit, for observers.
+    unit: u8,
 }
 
 impl<'a> UnitMemory<'a> {
@@ -17,7 +19,13 @@ impl<'a> UnitMemory<'a> {
     pub fn new(vm: &'a AddressSpace) -> UnitMemory<'a> {
         let mut ranges = RangeCache::default();
         ranges.refresh(vm);
-        UnitMemory { vm, ranges, null_reads: 0 }
+        UnitMemory { vm, ranges, null_reads: 0, unit: 0 }
+    }
+
+    /// Sets the unit that accesses are reported as, a number of the family; returns the one before.
+    #[inline]
+    pub fn set_unit(&mut self, unit: u8) -> u8 {
+        std::mem::replace(&mut self.unit, unit)
     }
 
     /// Reads bytes.
@@ -37,7 +45,7 @@ impl<'a> UnitMemory<'a> {
             }
             None => {
                 self.null_reads += u64::from(self.vm.is_null(address));
-                self.vm.read(address, into)
+                self.read_pages(address, into)
             }
         }
     }
@@ -54,12 +62,32 @@ impl<'a> UnitMemory<'a> {
                 unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), host, from.len()) }
                 Ok(())
             }
-            None => self.vm.write(address, from),
+            None => self.write_pages(address, from),
         }
     }
 
-    /// The host address of bytes that lie in one bound range with the permissions. It is valid while
-    /// the job runs.
+    #[cold]
+    fn read_pages(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.vm.read(address, into)?;
+        self.report(Access::Read, address, into.len());
+        Ok(())
+    }
+
+    #[cold]
+    fn write_pages(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        self.vm.write(address, from)?;
+        self.report(Access::Write, address, from.len());
+        Ok(())
+    }
+
+    fn report(&self, access: Access, address: u64, bytes: usize) {
+        if let Some(observer) = self.vm.observer() {
+            observer.access(self.unit, access, address, bytes as u64);
+        }
+    }
+
+    /// The host address of bytes that lie in one bound range with the permissions; none if they do not, or if
+    /// accesses are observed. It is valid while the job runs.
     #[inline]
     pub fn window(&mut self, address: u64, bytes: u64, need: Protection) -> Option<*mut u8> {
         self.ranges.lookup(self.vm, address, bytes, need)
@@ -122,7 +150,11 @@ impl<'a> UnitMemory<'a> {
             Some(host) => Ok(Some(host)),
             None => match self.vm.translate(address, Access::Atomic) {
                 Err(fault) if self.vm.is_null_access(&fault) => Ok(None),
-                found => found.map(Some),
+                found => {
+                    let host = found?;
+                    self.report(Access::Atomic, address, bytes as usize);
+                    Ok(Some(host))
+                }
             },
         }
     }
@@ -134,6 +166,37 @@ mod tests {
 
     use super::*;
     use crate::memory::Memory;
+
+    #[test]
+    fn an_observer_gets_every_access() {
+        #[derive(Default)]
+        struct Seen(std::sync::Mutex<Vec<(u8, Access, u64, u64)>>);
+        impl crate::AccessObserver for Seen {
+            fn access(&self, unit: u8, access: Access, address: u64, bytes: u64) {
+                self.0.lock().unwrap().push((unit, access, address, bytes));
+            }
+        }
+        let vm = AddressSpace::new(12, 39);
+        let memory = Arc::new(Memory::new(1 << 12).expect("memory"));
+        vm.bind(0x1000, memory, 0, 1 << 12, Protection::READ | Protection::WRITE).unwrap();
+        let mut unit = UnitMemory::new(&vm);
+        // The translation is cached now.
+        unit.write(0x1000, &[1; 8]).unwrap();
+        let seen = Arc::new(Seen::default());
+        vm.observe(seen.clone());
+        let mut unit = UnitMemory::new(&vm);
+        assert_eq!(unit.set_unit(3), 0);
+        unit.write(0x1008, &[1; 4]).unwrap();
+        assert_eq!(unit.read_array::<8>(0x1004), Ok([1; 8]));
+        assert!(unit.write(0x3000, &[1]).is_err());
+        assert_eq!(unit.set_unit(4), 3);
+        unit.update_u32(0x1010, |v| v + 1).unwrap();
+        assert!(unit.window(0x1000, 4, Protection::READ).is_none());
+        let seen = seen.0.lock().unwrap();
+        let (read, write) = (Access::Read, Access::Write);
+        assert_eq!(seen[..2], [(3, write, 0x1008, 4), (3, read, 0x1004, 8)]);
+        assert_eq!(seen[2..], [(4, Access::Atomic, 0x1010, 4)]);
+    }
 
     #[test]
     fn words_change_in_one_step_where_they_may() {

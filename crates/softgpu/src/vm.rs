@@ -103,6 +103,14 @@ pub struct AddressSpace {
     nulls: RwLock<Vec<std::ops::Range<u64>>>,
     /// Counts changes of the page table, so that translation caches know when they are stale.
     generation: AtomicU64,
+    /// Gets each access of units ([`crate::UnitMemory`]).
+    observer: OnceLock<Arc<dyn AccessObserver>>,
+}
+
+/// Receiver of all accesses by GPU units to an address space, such as a checker.
+pub trait AccessObserver: Send + Sync {
+    /// A unit, by a number of its family, has accessed bytes.
+    fn access(&self, unit: u8, access: Access, address: u64, bytes: u64);
 }
 
 impl AddressSpace {
@@ -124,7 +132,21 @@ impl AddressSpace {
             bindings: Mutex::default(),
             nulls: RwLock::default(),
             generation: AtomicU64::new(1),
+            observer: OnceLock::new(),
         }
+    }
+
+    /// Reports all accesses of units from now on. Translation caches then find nothing, so that no access goes past
+    /// the observer; without one, accesses cost the same as if there were no observers. The first observer stays.
+    pub fn observe(&self, observer: Arc<dyn AccessObserver>) {
+        if self.observer.set(observer).is_ok() {
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// The observer of accesses.
+    pub(crate) fn observer(&self) -> Option<&dyn AccessObserver> {
+        self.observer.get().map(|observer| &**observer)
     }
 
     /// Page size in bytes.
@@ -480,6 +502,9 @@ impl RangeCache {
         size: u64,
         need: Protection,
     ) -> Option<*mut u8> {
+        if vm.observer().is_some() {
+            return None;
+        }
         let m = vm.mapping_at(address)?;
         let (start, end) = if m.single_page {
             // Only one page of such a range is contiguous in host memory.

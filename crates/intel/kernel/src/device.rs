@@ -49,6 +49,8 @@ pub struct Options {
     pub model: tepui_intel_model::Options,
     /// Observer of requests and batches.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Log of the checker's findings; standard error if none.
+    pub findings: Option<Arc<tepui_check::Log>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,
     /// Ends the process after the report, for clients that do not notice a lost context.
@@ -62,6 +64,7 @@ impl Default for Options {
         Options {
             model: Default::default(),
             observer: None,
+            findings: None,
             report_faults: true,
             abort_on_fault: false,
             report_refusals: false,

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::{Errno, gem::Gem, spawn};
-use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Unit};
+use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Report, Unit};
 use tepui_softgpu::catch_panic;
 
 use crate::context::Context;
@@ -148,9 +148,15 @@ impl Worker {
         };
         match result {
             Ok(stats) => {
-                if self.device.options.report_faults {
-                    for report in &stats.reports {
-                        eprintln!("tepui: check: {report} (submission {})", submission.id);
+                for report in &stats.reports {
+                    let place = format!("submission {}", submission.id);
+                    match &self.device.options.findings {
+                        Some(log) => log.add(finding(report, place)),
+                        None if !self.device.options.report_faults => {}
+                        None if report.kind.is_about_commands() => {
+                            eprintln!("tepui: check: {} ({place})", report.what);
+                        }
+                        None => eprintln!("tepui: check: {report} ({place})"),
                     }
                 }
                 Ok(())
@@ -168,5 +174,23 @@ impl Worker {
                 Err(Errno::IO)
             }
         }
+    }
+}
+
+/// A report as a finding, with its position in the run.
+fn finding(report: &Report, first: String) -> tepui_check::Finding {
+    let shader = match report.kind.is_about_commands() {
+        true => String::new(),
+        false => format!("{:016x}", report.at.program),
+    };
+    tepui_check::Finding {
+        rule: report.kind.rule().to_owned(),
+        shader,
+        offset: report.at.offset,
+        instruction: report.at.text.clone(),
+        what: report.what.clone(),
+        count: 1,
+        first,
+        ..tepui_check::Finding::default()
     }
 }

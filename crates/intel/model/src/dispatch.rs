@@ -16,6 +16,7 @@ use crate::context::Bases;
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::{DispatchState, Ports};
 
 const UNIT: Unit = Unit::Dispatch;
@@ -156,7 +157,7 @@ pub(crate) fn program(
 ) -> Result<Arc<CachedProgram>, JobFault> {
     /// Limit on the decoded kernels that are kept.
     const MAX_PROGRAMS: usize = 1024;
-    let mut memory = Memory::new(vm);
+    let mut memory = Memory::new(vm, MemoryUnit::Instructions);
     let cached = {
         let programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
         programs.get(&kernel).cloned()

@@ -1,7 +1,7 @@
 //! The GPU: executes batches.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_intel_chips::Chip;
 use tepui_softgpu::{AddressSpace, Reports, WorkerPool};
@@ -9,6 +9,7 @@ use tepui_softgpu::{AddressSpace, Reports, WorkerPool};
 use crate::context::HardwareContext;
 use crate::dispatch::CachedProgram;
 use crate::job::{Batch, JobFault, JobStats, ReportKind};
+use crate::order::OrderChecker;
 use crate::stream::Stream;
 
 /// Options of the model.
@@ -26,8 +27,12 @@ pub struct Options {
     pub max_instructions: u64,
     /// Maximum time in nanoseconds that MI_SEMAPHORE_WAIT waits.
     pub max_wait_ns: u64,
-    /// Whether to run the checker, which reports reads of registers and memory that were never written.
+    /// Whether to run the checker, which reports reads of registers and memory that were never written, and accesses
+    /// of memory that no flush, invalidation or stall orders. It runs on one thread.
     pub check: bool,
+    /// With `check`, whether to judge each batch without each of its flushes, invalidations and stalls:
+    /// [`JobStats::removals`].
+    pub removals: bool,
 }
 
 fn no_clock() -> u64 {
@@ -44,6 +49,7 @@ impl Default for Options {
             max_instructions: 200_000_000_000,
             max_wait_ns: 10_000_000_000,
             check: false,
+            removals: false,
         }
     }
 }
@@ -63,15 +69,21 @@ pub struct Gpu {
     pub(crate) programs: Mutex<HashMap<u64, Arc<CachedProgram>>>,
     /// Reports of checked threads.
     pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
+    /// The checker of caches, flushes and stalls.
+    pub(crate) order: Option<Arc<OrderChecker>>,
 }
 
 impl Gpu {
     /// A GPU of a chip.
     pub fn new(chip: &'static Chip, options: Options) -> Gpu {
         let most = chip.eus() as usize;
-        let pool = WorkerPool::new(options.threads, most, "tepui-eu");
+        // The order of a command's accesses must not change from run to run.
+        let threads = if options.check { 1 } else { options.threads };
+        let pool = WorkerPool::new(threads, most, "tepui-eu");
         let reports = options.check.then(Arc::default);
-        Gpu { chip, options, pool, programs: Mutex::default(), reports }
+        let order =
+            options.check.then(|| Arc::new(OrderChecker::new(chip.generation, options.removals)));
+        Gpu { chip, options, pool, programs: Mutex::default(), reports, order }
     }
 
     /// The state of a context that has executed nothing.
@@ -89,7 +101,20 @@ impl Gpu {
         context: &mut HardwareContext,
         batch: &Batch,
     ) -> Result<JobStats, JobFault> {
-        let mut stats = Stream::new(self, vm, context).run(batch)?;
+        let Some(order) = &self.order else {
+            return Stream::new(self, vm, context).run(batch);
+        };
+        // Batches of other contexts wait: they run on the same engine.
+        let _running = order.batch.lock().unwrap_or_else(PoisonError::into_inner);
+        vm.observe(order.clone());
+        order.begin();
+        let result = Stream::new(self, vm, context).run(batch);
+        let (reports, removals) = order.end();
+        let mut stats = result?;
+        stats.removals = removals;
+        if let Some(all) = &self.reports {
+            reports.into_iter().for_each(|report| all.add(report));
+        }
         stats.reports = self.reports.as_ref().map_or_else(Vec::new, |reports| reports.take());
         Ok(stats)
     }

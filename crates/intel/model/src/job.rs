@@ -1,7 +1,9 @@
 //! Work for the model and its outcome: batches, results, faults.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+pub use tepui_order::Removals;
 pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
 
 /// A batch: commands from an address on.
@@ -28,6 +30,9 @@ pub struct JobStats {
     pub instructions: u64,
     /// The reports of the checker, each only once in the GPU's life.
     pub reports: Vec<Report>,
+    /// Flushes, invalidations and stalls by name: how many there were, and without how many the checker reports
+    /// something. Empty if it was not asked for, or the batch has reports as it is.
+    pub removals: BTreeMap<String, Removals>,
 }
 
 /// Kinds of reports.
@@ -41,6 +46,36 @@ pub enum ReportKind {
     UnwrittenMemory,
     /// Access of a register that the software scoreboard does not order after an earlier one (Gen12).
     UnorderedAccess,
+    /// Access of memory whose data another cache may still hold.
+    MissingFlush,
+    /// Read of memory of which the unit's cache may hold old data.
+    MissingInvalidate,
+    /// Access of memory that an earlier command may access later.
+    MissingWait,
+}
+
+impl ReportKind {
+    /// The name of the rule that is broken, as in `tepui_check`'s table.
+    #[must_use]
+    pub fn rule(self) -> &'static str {
+        match self {
+            ReportKind::UnwrittenRegister => "unwritten-register",
+            ReportKind::UnwrittenLocal => "unwritten-local",
+            ReportKind::UnwrittenMemory => "unwritten-memory",
+            ReportKind::UnorderedAccess => "unordered-access",
+            ReportKind::MissingFlush => "missing-flush",
+            ReportKind::MissingInvalidate => "missing-invalidate",
+            ReportKind::MissingWait => "missing-wait",
+        }
+    }
+
+    /// Whether it is about commands, instead of about an instruction of a program: [`Report::at`] then has the
+    /// names of both, and a number for the pair in place of the address.
+    #[must_use]
+    pub fn is_about_commands(self) -> bool {
+        let order = [Self::MissingFlush, Self::MissingInvalidate, Self::MissingWait];
+        order.contains(&self)
+    }
 }
 
 /// A finding of the checker: a mistake in a program that silicon would hide.

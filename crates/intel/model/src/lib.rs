@@ -19,6 +19,7 @@
 //! | `port` | messages: data port, gateway, surfaces, images |
 //! | `format` | surface formats |
 //! | `tiled_resources` | page tables of clients for sparse images and buffers (Gen12) |
+//! | `order` | checker of caches, flushes and stalls |
 //! | `picture` | contents of render targets, for tools |
 //! | `registers`, `context`, `memory` | state that commands and threads read and write |
 
@@ -30,6 +31,7 @@ mod format;
 mod gpu;
 mod job;
 mod memory;
+mod order;
 mod picture;
 mod port;
 mod registers;
@@ -39,6 +41,8 @@ mod tiled_resources;
 
 pub use context::{Bases, HardwareContext};
 pub use gpu::{Gpu, Options, timestamp};
-pub use job::{Batch, FaultKind, JobFault, JobStats, ProgramPoint, Report, ReportKind, Unit};
+pub use job::{
+    Batch, FaultKind, JobFault, JobStats, ProgramPoint, Removals, Report, ReportKind, Unit,
+};
 pub use picture::Picture;
 pub use registers::Registers;

@@ -2,6 +2,8 @@
 
 use tepui_softgpu::{AddressSpace, Fault, Protection, UnitMemory};
 
+use crate::order::MemoryUnit;
+
 /// Bits of a GPU address; the upper bits repeat the highest of them and are ignored.
 pub const ADDRESS_BITS: u32 = 48;
 
@@ -15,8 +17,27 @@ pub struct Memory<'a>(UnitMemory<'a>);
 
 impl<'a> Memory<'a> {
     /// Access to an address space.
-    pub fn new(vm: &'a AddressSpace) -> Memory<'a> {
-        Memory(UnitMemory::new(vm))
+    pub fn new(vm: &'a AddressSpace, unit: MemoryUnit) -> Memory<'a> {
+        let mut memory = UnitMemory::new(vm);
+        memory.set_unit(unit as u8);
+        Memory(memory)
+    }
+
+    /// Sets the unit that later accesses are by, for the checker of order.
+    #[inline]
+    pub fn set_unit(&mut self, unit: MemoryUnit) {
+        self.0.set_unit(unit as u8);
+    }
+
+    /// Reads bytes by another unit than other accesses.
+    ///
+    /// # Errors
+    /// As [`Memory::read`].
+    pub fn read_by(&mut self, unit: MemoryUnit, at: u64, into: &mut [u8]) -> Result<(), Fault> {
+        let before = self.0.set_unit(unit as u8);
+        let result = self.read(at, into);
+        self.0.set_unit(before);
+        result
     }
 
     /// Reads bytes.

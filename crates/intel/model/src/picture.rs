@@ -9,6 +9,7 @@ use tepui_softgpu::AddressSpace;
 use crate::format::{self, MAX_BYTES};
 use crate::job::{JobFault, Unit};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::surface::Surface;
 
 /// The contents of a render target: the first layer of the view, and the first sample.
@@ -36,7 +37,7 @@ impl Picture {
         generation: Generation,
         surface: u64,
     ) -> Result<Option<Picture>, JobFault> {
-        let mut memory = Memory::new(vm);
+        let mut memory = Memory::new(vm, MemoryUnit::RenderTarget);
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         let unbound = |fault| JobFault::memory(UNIT, fault);
         memory.read(surface, &mut bytes).map_err(unbound)?;

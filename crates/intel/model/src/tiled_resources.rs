@@ -19,6 +19,7 @@ use tepui_softgpu::AddressSpace;
 use tepui_softgpu::vm::Mapping;
 
 use crate::job::{JobFault, Unit};
+use crate::order::MemoryUnit;
 use crate::memory::{ADDRESS_BITS, Memory, address};
 use crate::registers::{Registers, TRTT_CR, TRTT_INVAL, TRTT_L3_BASE, TRTT_NULL, TRTT_VA_RANGE};
 
@@ -182,7 +183,7 @@ pub(crate) fn map(vm: &AddressSpace, registers: &Registers) -> Result<bool, JobF
     }
     let base = u64::from(range & 0xf) << RANGE_BITS;
     let end = (base + (1 << RANGE_BITS)).min(1 << ADDRESS_BITS);
-    let tables = Tables::read(&mut Memory::new(vm), registers, base)?;
+    let tables = Tables::read(&mut Memory::new(vm, MemoryUnit::CommandStreamer), registers, base)?;
     let mut wanted = Vec::new();
     for run in &tables.runs {
         // A target inside of the range would be translated again.

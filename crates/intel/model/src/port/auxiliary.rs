@@ -571,7 +571,7 @@ mod tests {
         let bytes: Vec<u8> =
             (0..1u32 << 15).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 21) as u8).collect();
         vm.write(BASE, &bytes).expect("bound");
-        let mut memory = Memory::new(&vm);
+        let mut memory = Memory::new(&vm, crate::order::MemoryUnit::Sampler);
         let mut compared = 0;
         for (x, y, columns) in
             [(0, 0, 8), (8, 2, 8), (36, 62, 4), (112, 128, 16), (2, 6, 14), (200, 40, 2)]

@@ -90,9 +90,17 @@ mod tests {
         let put = |address: u64, entry: u64| vm.write(address, &entry.to_le_bytes()).unwrap();
         put(8 * 0x0ab, 0x8000 | 1);
         put(0x8000 + 8 * 0xcde, 0x1_0000 | 1);
-        assert_eq!(find(&mut Memory::new(&vm), 0, at).unwrap(), None);
+        assert_eq!(
+            find(&mut Memory::new(&vm, crate::order::MemoryUnit::Sampler), 0, at).unwrap(),
+            None
+        );
         put(0x1_0000 + 8 * 0xf5, 0x42_1234_5600 | 0x7 << 52 | 1);
-        assert_eq!(find(&mut Memory::new(&vm), 0, at).unwrap(), Some(0x42_1234_5600));
-        assert!(find(&mut Memory::new(&vm), 1 << 40, at).is_err());
+        assert_eq!(
+            find(&mut Memory::new(&vm, crate::order::MemoryUnit::Sampler), 0, at).unwrap(),
+            Some(0x42_1234_5600)
+        );
+        assert!(
+            find(&mut Memory::new(&vm, crate::order::MemoryUnit::Sampler), 1 << 40, at).is_err()
+        );
     }
 }

@@ -45,6 +45,7 @@ use crate::dispatch::Dispatch;
 use crate::gpu::Gpu;
 use crate::job::ReportKind;
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::render::target::{BackEnd, Target};
 pub(crate) use copy::CopiedArea;
 pub(crate) use sampler::Unit;
@@ -200,7 +201,7 @@ impl<'a> Ports<'a> {
     pub fn new(vm: &'a AddressSpace, shared: &'a DispatchState, local_bytes: usize) -> Ports<'a> {
         Ports {
             shared,
-            memory: Memory::new(vm),
+            memory: Memory::new(vm, MemoryUnit::DataPort),
             local: vec![0; local_bytes],
             written: vec![false; if shared.reports.is_some() { local_bytes } else { 0 }],
             unwritten: None,
@@ -267,7 +268,9 @@ impl<'a> Ports<'a> {
             }
             _ => {
                 let entry = self.shared.binding_table + 4 * u64::from(bti);
-                let offset = self.memory.read_u32(entry).map_err(refuse)?;
+                let mut offset = [0; 4];
+                self.memory.read_by(MemoryUnit::State, entry, &mut offset).map_err(refuse)?;
+                let offset = u32::from_le_bytes(offset);
                 self.shared.bases.surface + u64::from(offset & !0x3f)
             }
         })
@@ -502,6 +505,12 @@ impl<'a> Ports<'a> {
 
 impl MessageUnit for Ports<'_> {
     fn send(&mut self, view: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal> {
+        self.memory.set_unit(match message.sfid {
+            Sfid::Sampler => MemoryUnit::Sampler,
+            Sfid::ConstantCache => MemoryUnit::Constants,
+            Sfid::RenderCache => MemoryUnit::RenderTarget,
+            _ => MemoryUnit::DataPort,
+        });
         match message.sfid {
             Sfid::DataCache0 | Sfid::ConstantCache => self.data_cache_0(view, message)?,
             Sfid::DataCache1 => self.data_cache_1(view, message)?,

@@ -8,6 +8,7 @@ use super::auxiliary::{Auxiliary, AuxiliaryKind};
 use super::{DispatchState, refuse, unimplemented};
 use crate::format::{self, Format, MAX_BYTES};
 use crate::memory::{Memory, address};
+use crate::order::MemoryUnit;
 
 /// The format number of untyped buffers.
 ///
@@ -240,7 +241,7 @@ impl ClearColour {
     /// Reads the colour that is in memory at an address.
     fn read(memory: &mut Memory<'_>, at: u64) -> Result<ClearColour, Refusal> {
         let mut bytes = [0; 16 + ClearColour::PIXEL_BYTES];
-        memory.read(at, &mut bytes).map_err(refuse)?;
+        memory.read_by(MemoryUnit::State, at, &mut bytes).map_err(refuse)?;
         let channels =
             std::array::from_fn(|k| u32::from_le_bytes([0, 1, 2, 3].map(|i| bytes[4 * k + i])));
         let pixel = std::array::from_fn(|k| bytes[16 + k]);
@@ -266,7 +267,7 @@ impl Surface {
         shared: &DispatchState,
     ) -> Result<Surface, Refusal> {
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
-        memory.read(at, &mut bytes).map_err(refuse)?;
+        memory.read_by(MemoryUnit::State, at, &mut bytes).map_err(refuse)?;
         let state = RenderSurfaceState::unpack_as(&bytes, shared.revision())
             .map_err(|problem| refuse(format!("the surface state at {at:#x}: {problem}")))?;
         let mut surface = Surface::of(&state, shared.auxiliary_table())?;
@@ -480,7 +481,7 @@ mod tests {
         for (dword, value) in [7u32, 8, 9, 10, 0x1122_3344, 0x5566_7788].into_iter().enumerate() {
             vm.write(0x40 + 4 * dword as u64, &value.to_le_bytes()).unwrap();
         }
-        let clear = ClearColour::read(&mut Memory::new(&vm), 0x40).unwrap();
+        let clear = ClearColour::read(&mut Memory::new(&vm, MemoryUnit::State), 0x40).unwrap();
         assert_eq!(clear.channels, [7, 8, 9, 10]);
         let sampled = |number: u32| {
             let format = format::find(number).unwrap();

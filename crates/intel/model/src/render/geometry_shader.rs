@@ -17,6 +17,7 @@ use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::Ports;
 
 /// Double words of an HWORD (32 bytes).
@@ -68,7 +69,7 @@ impl GeometryStage {
         if gs.dispatch_mode != SIMD8 {
             return Err(super::unimplemented("3DSTATE_GS without SIMD8 dispatch"));
         }
-        let mut memory = Memory::new(vm);
+        let mut memory = Memory::new(vm, MemoryUnit::State);
         let bindings = Bindings::of_geometry(context, &mut memory)?;
         let command = Command {
             kernel: gs.kernel_start_pointer,

@@ -14,6 +14,7 @@ use super::depth::Buffers;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::auxiliary::AuxiliaryPlane;
 use crate::port::plain::PlainLevel;
 use crate::port::surface::Image;
@@ -36,7 +37,7 @@ pub(crate) fn operate(
     }
     let samples = 1 << operation.number_of_multisamples.min(4);
     let buffers = Buffers::of(context, samples)?;
-    let mut memory = Memory::new(vm);
+    let mut memory = Memory::new(vm, MemoryUnit::Depth);
     let area = [
         operation.clear_rectangle_x_min..operation.clear_rectangle_x_max,
         operation.clear_rectangle_y_min..operation.clear_rectangle_y_max,

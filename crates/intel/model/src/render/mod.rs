@@ -65,6 +65,7 @@ use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::DispatchState;
 use crate::registers;
 
@@ -144,7 +145,7 @@ pub(crate) fn draw(
     if counts.vertices == 0 || counts.instances == 0 {
         return Ok(());
     }
-    let mut memory = Memory::new(vm);
+    let mut memory = Memory::new(vm, MemoryUnit::State);
     let stream_output = StreamOutput::of(context)?;
     // If nothing is drawn, pixel state is left over from an earlier draw, and may not be in memory any more.
     let draws =
@@ -491,7 +492,7 @@ impl Run<'_> {
             (None, None) => &self.vertices,
         };
         if let Some(stream) = &mut self.stream_output {
-            let mut memory = Memory::new(vm);
+            let mut memory = Memory::new(vm, MemoryUnit::StreamOutput);
             let count = self.geometry.vertices_of_primitive();
             // Fans begin with the provoking vertex, which Vulkan counts as the first.
             let first = self.geometry.turned();

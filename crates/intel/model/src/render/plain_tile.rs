@@ -193,7 +193,7 @@ mod tests {
                 auxiliary: None,
                 may_be_clear: false,
             };
-            let mut memory = Memory::new(&vm);
+            let mut memory = Memory::new(&vm, crate::order::MemoryUnit::Sampler);
             let plane = image.level_plane(0);
             let level = PlainLevel::new(&mut memory, &image, &plane, 0, all).expect("contiguous");
             assert!(suits(&level));

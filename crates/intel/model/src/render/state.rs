@@ -31,6 +31,7 @@ use super::{UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::registers;
 
 /// The last command of a kind. A context that never set it has the state after reset: all zero.
@@ -345,7 +346,7 @@ fn pushed(
         bytes.resize(to, 0);
         if to > from {
             memory
-                .read(base + address, &mut bytes[from..])
+                .read_by(MemoryUnit::Constants, base + address, &mut bytes[from..])
                 .map_err(|fault| JobFault::memory(UNIT, fault))?;
         }
     }

@@ -18,6 +18,7 @@ use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::Ports;
 
 /// A patch: its vertices, and its primitive ID.
@@ -84,7 +85,7 @@ impl Tessellation {
         if te.te_mode != 0 {
             return Err(unimplemented("3DSTATE_TE: TE Mode"));
         }
-        let mut memory = Memory::new(vm);
+        let mut memory = Memory::new(vm, MemoryUnit::State);
         let hull = Command {
             kernel: hs.kernel_start_pointer,
             scratch: hs.scratch_space_base_pointer,

@@ -16,6 +16,7 @@ use super::{MAX_SAMPLES, UNIT};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::{DispatchState, Ports};
 
 /// Width of a strip in pixels; its height is two.
@@ -82,7 +83,7 @@ impl SceneRenderer<'_> {
                 drawing: self,
                 scene,
                 core,
-                memory: Memory::new(self.vm),
+                memory: Memory::new(self.vm, MemoryUnit::Depth),
                 thread: shared.thread(),
                 ports: Ports::of_pixels(self.vm, shared, self.back_end()),
                 coverage: Coverage::default(),

@@ -14,6 +14,7 @@ use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 use crate::port::Ports;
 
 /// Minimum number of double words of an entry, which fixed functions read: header, position, distances.
@@ -57,7 +58,7 @@ impl VertexStage {
             let stride = fetcher.dwords().max(MIN_DWORDS);
             return Ok(VertexStage { fetcher, shader: None, registers: 0, stride });
         }
-        let mut memory = Memory::new(vm);
+        let mut memory = Memory::new(vm, MemoryUnit::State);
         let bindings = Bindings::of_vertices(context, &mut memory)?;
         let command = Command {
             kernel: vs.kernel_start_pointer,
@@ -88,7 +89,7 @@ impl VertexStage {
         vertices.data.resize(from + inputs.len() * self.stride, 0);
         let out = &mut vertices.data[from..];
         let Some(shader) = &self.shader else {
-            let mut memory = Memory::new(vm);
+            let mut memory = Memory::new(vm, MemoryUnit::VertexFetch);
             for (input, entry) in inputs.iter().zip(out.chunks_exact_mut(self.stride)) {
                 self.fetcher.fetch(&mut memory, *input, entry)?;
             }
@@ -98,7 +99,7 @@ impl VertexStage {
             stage: self,
             shader,
             core,
-            memory: Memory::new(vm),
+            memory: Memory::new(vm, MemoryUnit::VertexFetch),
             thread: shader.shared.thread(),
             ports: Ports::new(vm, &shader.shared, 0),
             vertex: vec![0; self.fetcher.dwords()],

@@ -558,7 +558,7 @@ mod tests {
             let mut left = Vec::new();
             for way in ["pixels", "rows", "strip"] {
                 vm.write(BASE, &bytes).unwrap();
-                let mut memory = Memory::new(&vm);
+                let mut memory = Memory::new(&vm, crate::order::MemoryUnit::Sampler);
                 let mut target = Target::new(image);
                 let mut back_end = BackEnd::new(&output);
                 back_end.begin_tile(corner, 0);

@@ -207,6 +207,9 @@ impl Stream<'_> {
         let wait: MiSemaphoreWait = command.unpack()?;
         let end = (self.gpu.options.clock)().saturating_add(self.gpu.options.max_wait_ns);
         let mut looks = 0u32;
+        if let Some(order) = self.gpu.order.as_ref().filter(|_| !wait.register_poll_mode) {
+            order.poll(address(wait.semaphore_address));
+        }
         loop {
             let found = match wait.register_poll_mode {
                 true => self.register(wait.semaphore_address as u32),

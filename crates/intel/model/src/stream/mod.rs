@@ -19,6 +19,7 @@ use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{Batch, FaultKind, JobFault, JobStats, Unit};
 use crate::memory::{Memory, address};
+use crate::order::MemoryUnit;
 use crate::registers::SO_WRITE_OFFSET;
 use crate::{render, tiled_resources};
 
@@ -80,7 +81,7 @@ impl Command<'_> {
 
 impl<'a> Stream<'a> {
     pub fn new(gpu: &'a Gpu, vm: &'a AddressSpace, context: &'a mut HardwareContext) -> Self {
-        let memory = Memory::new(vm);
+        let memory = Memory::new(vm, MemoryUnit::CommandStreamer);
         Stream { gpu, vm, memory, context, stats: JobStats::default() }
     }
 
@@ -97,6 +98,9 @@ impl<'a> Stream<'a> {
                     .at_packet(at));
             }
             self.stats.commands += 1;
+            if let Some(order) = &self.gpu.order {
+                order.command(at);
+            }
             let bytes = self.fetch(at, &mut buffer).map_err(|fault| fault.at_packet(at))?;
             let next = self.execute(bytes).map_err(|fault| fault.at_packet(at))?;
             let behind = address(at + bytes.len() as u64);
@@ -137,6 +141,9 @@ impl<'a> Stream<'a> {
         let Some(info) = command::find(self.gpu.chip.generation, header) else {
             return Err(JobFault::unimplemented(UNIT, format!("the command {header:#010x}")));
         };
+        if let Some(order) = &self.gpu.order {
+            order.name(info.name);
+        }
         let command = Command { info, bytes, revision: self.context.revision() };
         match info.name {
             name if name.starts_with("MI_") => self.mi(&command),
@@ -184,7 +191,7 @@ impl<'a> Stream<'a> {
     /// Updates the translation of tiled resources.
     fn map_tiled_resources(&mut self) -> Result<(), JobFault> {
         if tiled_resources::map(self.vm, &self.context.registers)? {
-            self.memory = Memory::new(self.vm);
+            self.memory = Memory::new(self.vm, MemoryUnit::CommandStreamer);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use tepui_intel_packets::state::{
 use super::{Command, Continuation, Stream, UNIT};
 use crate::job::JobFault;
 use crate::memory::address;
+use crate::order::MemoryUnit;
 use crate::registers;
 
 impl Stream<'_> {
@@ -76,6 +77,9 @@ impl Stream<'_> {
         if control.tlb_invalidate {
             self.map_tiled_resources()?;
         }
+        if let Some(order) = &self.gpu.order {
+            order.pipe_control(&control);
+        }
         let value = match control.post_sync_operation {
             PostSyncOperation::NoWrite => return Ok(Continuation::Continue),
             PostSyncOperation::WriteImmediateData => control.immediate_data,
@@ -90,9 +94,10 @@ impl Stream<'_> {
         if control.lri_post_sync_operation {
             return Err(JobFault::unimplemented(UNIT, "PIPE_CONTROL that sets a register"));
         }
-        self.memory
-            .write(control.address, &value.to_le_bytes())
-            .map_err(|fault| JobFault::memory(UNIT, fault))?;
+        self.memory.set_unit(MemoryUnit::PostSync);
+        let written = self.memory.write(control.address, &value.to_le_bytes());
+        self.memory.set_unit(MemoryUnit::CommandStreamer);
+        written.map_err(|fault| JobFault::memory(UNIT, fault))?;
         Ok(Continuation::Continue)
     }
 }

@@ -8,6 +8,7 @@ use tepui_intel_packets::media::{
 use super::{Command, Continuation, Stream};
 use crate::dispatch::{self, Dispatch};
 use crate::job::{JobFault, Unit};
+use crate::order::MemoryUnit;
 use crate::registers::{CS_INVOCATIONS, DISPATCH_DIMENSIONS};
 
 const UNIT: Unit = Unit::Dispatch;
@@ -28,7 +29,8 @@ impl Stream<'_> {
     pub(super) fn curbe_load(&mut self, command: &Command) -> Result<Continuation, JobFault> {
         let load: MediaCurbeLoad = command.unpack()?;
         let at = self.context.bases.dynamic + u64::from(load.curbe_data_start_address);
-        self.context.constants = self.bytes(at, load.curbe_total_data_length)?;
+        self.context.constants =
+            self.bytes(MemoryUnit::Constants, at, load.curbe_total_data_length)?;
         Ok(Continuation::Continue)
     }
 
@@ -38,14 +40,15 @@ impl Stream<'_> {
     ) -> Result<Continuation, JobFault> {
         let load: MediaInterfaceDescriptorLoad = command.unpack()?;
         let at = self.context.bases.dynamic + load.interface_descriptor_data_start_address;
-        self.context.descriptors = self.bytes(at, load.interface_descriptor_total_length)?;
+        self.context.descriptors =
+            self.bytes(MemoryUnit::State, at, load.interface_descriptor_total_length)?;
         Ok(Continuation::Continue)
     }
 
     /// Reads `count` bytes; the fields that hold counts have 17 bits.
-    fn bytes(&mut self, at: u64, count: u32) -> Result<Vec<u8>, JobFault> {
+    fn bytes(&mut self, unit: MemoryUnit, at: u64, count: u32) -> Result<Vec<u8>, JobFault> {
         let mut bytes = vec![0; count as usize];
-        self.memory.read(at, &mut bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;
+        self.memory.read_by(unit, at, &mut bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;
         Ok(bytes)
     }
 
@@ -76,7 +79,7 @@ impl Stream<'_> {
             0 => self.context.constants.clone(),
             length => {
                 let at = self.context.bases.indirect + walker.indirect_data_start_address;
-                self.bytes(at, length)?
+                self.bytes(MemoryUnit::Constants, at, length)?
             }
         };
         let cross_thread = descriptor.cross_thread_constant_data_read_length as usize;

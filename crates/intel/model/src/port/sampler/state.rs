@@ -9,6 +9,7 @@ use tepui_texel::{MipFilter, Wrap};
 
 use super::super::{refuse, unimplemented};
 use crate::memory::Memory;
+use crate::order::MemoryUnit;
 
 /// A sampler.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,7 @@ impl Sampler {
         revision: Revision,
     ) -> Result<Sampler, Refusal> {
         let mut bytes = [0; SamplerState::SIZE_BYTES];
-        memory.read(at, &mut bytes).map_err(refuse)?;
+        memory.read_by(MemoryUnit::State, at, &mut bytes).map_err(refuse)?;
         let s = SamplerState::unpack_as(&bytes, revision)
             .map_err(|problem| refuse(format!("the sampler at {at:#x}: {problem}")))?;
         let linear = |filter: MapFilter| match filter {
@@ -75,7 +76,8 @@ impl Sampler {
         let mut border = [0; 4];
         if wraps.iter().any(|w| matches!(w, Wrap::ClampToBorder | Wrap::ClampGl)) {
             let mut bytes = [0; 16];
-            memory.read(dynamic + s.border_color_pointer, &mut bytes).map_err(refuse)?;
+            let at = dynamic + s.border_color_pointer;
+            memory.read_by(MemoryUnit::State, at, &mut bytes).map_err(refuse)?;
             for (to, from) in border.iter_mut().zip(bytes.as_chunks::<4>().0) {
                 *to = u32::from_le_bytes(*from);
             }

@@ -79,7 +79,7 @@ const FORMATS: [u32; 12] =
 fn images(mut each: impl FnMut(&mut Random, &Image, &mut Memory<'_>)) {
     let mut numbers = Random(1);
     let vm = space(&mut numbers);
-    let mut memory = Memory::new(&vm);
+    let mut memory = Memory::new(&vm, crate::order::MemoryUnit::Sampler);
     for number in FORMATS {
         for tiling in [Tiling::Linear, Tiling::X, Tiling::Y] {
             for size in [[7, 5], [64, 33], [1, 1]] {
