@@ -269,9 +269,12 @@ impl Replayer {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
                 let reports = replayed.result.iter().flat_map(|stats| &stats.reports);
                 let reports = reports.map(ToString::to_string).collect();
-                Ok(Replayed { reports, ..described(replayed, agx_counts, |all| {
-                    all.into_iter().map(agx_picture).collect()
-                }) })
+                Ok(Replayed {
+                    reports,
+                    ..described(replayed, agx_counts, |all| {
+                        all.into_iter().map(agx_picture).collect()
+                    })
+                })
             }
             Replayer::Intel(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;

@@ -19,8 +19,8 @@ use tepui_softgpu::AddressSpace;
 use tepui_softgpu::vm::Mapping;
 
 use crate::job::{JobFault, Unit};
-use crate::order::MemoryUnit;
 use crate::memory::{ADDRESS_BITS, Memory, address};
+use crate::order::MemoryUnit;
 use crate::registers::{Registers, TRTT_CR, TRTT_INVAL, TRTT_L3_BASE, TRTT_NULL, TRTT_VA_RANGE};
 
 const UNIT: Unit = Unit::CommandStreamer;
