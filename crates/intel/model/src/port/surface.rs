@@ -159,7 +159,7 @@ pub(crate) fn ys3_tile(element: u32) -> [u32; 3] {
 pub(crate) fn ys_tile_of_samples(element: u32, samples: u32) -> [u32; 3] {
     let [bytes, height] = ys_tile(element);
     let bits = samples.ilog2();
-    let width = bytes / element >> bits.div_ceil(2);
+    let width = (bytes / element) >> bits.div_ceil(2);
     [width, height >> (bits / 2), (1 << 16) / (width * element)]
 }
 

@@ -137,11 +137,12 @@ impl Worker<'_, '_> {
                 for (quarter, pixels) in pixels.iter_mut().enumerate() {
                     let x = left + quarter % 2 * width as usize;
                     let y = top + quarter / 2 * height as usize;
-                    for pixel in 0..(width * height) as usize {
+                    let count_of_pixels = (width * height) as usize;
+                    for (pixel, bits) in pixels.iter_mut().enumerate().take(count_of_pixels) {
                         let (x, y) = (x + pixel % width as usize, y + pixel / width as usize);
                         for sample in 0..count {
                             let bit = |rows: &[u32; TILE_SIDE]| rows[y] >> x & 1;
-                            pixels[pixel] |= bit(&passed[sample]) << sample;
+                            *bits |= bit(&passed[sample]) << sample;
                             let place = (pixel * count + sample) as u32;
                             subspan.coverage[quarter] |=
                                 bit(&covered[sample]).checked_shl(place).unwrap_or(0);
