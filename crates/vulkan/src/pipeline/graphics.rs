@@ -10,8 +10,9 @@ use super::fixed::{
 };
 use super::source::{
     Robustness, Source, captures, flags_of, made_from, objects, robust, sets_of, source_of,
+    view_is_device,
 };
-use super::stages::{STAGES, Translated, link, shader_of};
+use super::stages::{STAGES, Translated, link, read_device_as_view, shader_of};
 use super::{GraphicsPipeline, Kind, Making, Pipeline, PipelineLayout, capture, next_id};
 use crate::backend::Backend;
 use crate::binary::Captured;
@@ -290,7 +291,10 @@ fn shaders_of<B: Backend>(
     let mut stages = STAGES.map(|_| None::<Translated>);
     for (to, source) in stages.iter_mut().zip(sources) {
         let Some((source, robust)) = source else { continue };
-        let (ir, key) = source.translate(sets)?;
+        let (mut ir, mut key) = source.translate(sets)?;
+        if view_is_device(flags) {
+            read_device_as_view(&mut ir, &mut key);
+        }
         *to = Some(Translated { ir, key, robust: *robust });
     }
     link(&mut stages);

@@ -122,7 +122,8 @@ pub(super) unsafe fn source_of<'a>(
 pub(super) fn made_from(stages: &[&(Source<'_>, bool)], flags: vk::PipelineCreateFlags2) -> u128 {
     let dispatch_base = flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE);
     let mut bytes = Vec::with_capacity(128);
-    bytes.extend([u8::from(captures(flags)), u8::from(dispatch_base)]);
+    let switches = [captures(flags), dispatch_base, view_is_device(flags)];
+    bytes.extend(switches.map(u8::from));
     for (s, robust) in stages {
         bytes.extend(s.hash.to_le_bytes());
         bytes.extend(s.stage.bits().to_le_bytes());
@@ -231,6 +232,11 @@ pub(super) fn sets_of<B: Backend>(
 /// Whether a pipeline's machine code is to be shown.
 pub(super) fn captures(flags: vk::PipelineCreateFlags2) -> bool {
     flags.contains(vk::PipelineCreateFlags2::CAPTURE_INTERNAL_REPRESENTATIONS_KHR)
+}
+
+/// Whether shaders see the index of the device as that of the view.
+pub(super) fn view_is_device(flags: vk::PipelineCreateFlags2) -> bool {
+    flags.contains(vk::PipelineCreateFlags2::VIEW_INDEX_FROM_DEVICE_INDEX)
 }
 
 /// The API's pipeline flags, in either width.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tepui_ir::Stage;
+use tepui_ir::{Attrs, Builtin, Stage};
 use tepui_passes::link_stages;
 use vulkanalia_sys as vk;
 use xxhash_rust::xxh3;
@@ -62,6 +62,16 @@ pub(crate) fn link(stages: &mut [Option<Translated>; STAGES.len()]) {
     }
 }
 
+/// Gives a shader the index of its device where it asks for that of the view.
+pub(crate) fn read_device_as_view(ir: &mut tepui_ir::Shader, key: &mut u128) {
+    for inst in ir.insts.values_mut() {
+        if inst.attrs == Attrs::Builtin(Builtin::ViewIndex) {
+            inst.attrs = Attrs::Builtin(Builtin::DeviceIndex);
+        }
+    }
+    *key = xxh3::xxh3_128_with_seed(&key.to_le_bytes(), STAGES.len() as u64);
+}
+
 /// Compiles a stage. `partial_state` is the state as far as it is known, for shaders whose state is not known before they are linked
 /// or drawn with.
 pub(crate) fn shader_of<B: Backend>(
@@ -85,4 +95,26 @@ pub(crate) fn shader_of<B: Backend>(
         partial_state,
     };
     Ok(Arc::new(B::shader(&d.inner, info)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use tepui_ir::{Builder, Op, Shader, Type};
+
+    use super::*;
+
+    #[test]
+    fn a_shader_that_sees_the_device_as_its_view_is_another_one() {
+        let mut s = Shader::new(Stage::Fragment);
+        let root = s.root;
+        let mut b = Builder::at(&mut s, root);
+        b.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::ViewIndex), &[], Type::B32);
+        b.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::SampleId), &[], Type::B32);
+        let mut key = 7;
+        read_device_as_view(&mut s, &mut key);
+        assert_ne!(key, 7);
+        let builtins: Vec<_> = s.insts.values().map(|i| i.attrs).collect();
+        let wanted = [Builtin::DeviceIndex, Builtin::SampleId].map(Attrs::Builtin);
+        assert_eq!(builtins, wanted);
+    }
 }
