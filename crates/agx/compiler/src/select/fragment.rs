@@ -47,7 +47,6 @@ impl Select<'_> {
         let s = self.s;
         let f = self.fragment();
         let (per_sample, first) = (f.table.per_sample, f.tests == Tests::First);
-        let live = Comp::Const(f.live());
         let behind = f.interface.behind.clone();
         let in_tile = match &f.interface.colours {
             Colours::Tile(tile) => Some(tile.samples),
@@ -94,7 +93,7 @@ impl Select<'_> {
         }
         if first {
             self.wait(fence::TESTS);
-            self.decide(Comp::Const(ALL), live);
+            self.decide(Comp::Const(ALL), Comp::Const(ALL));
         }
         Ok(())
     }
@@ -178,9 +177,8 @@ impl Select<'_> {
     fn kill(&mut self, i: Inst) {
         let s = self.s;
         // The last discard also tests the remaining samples; earlier ones only discard.
-        let f = self.fragment();
-        let last = matches!(f.tests, Tests::Behind(at) | Tests::Culled(at) if at == i);
-        let (dead, alive) = if last { (0, f.live()) } else { (ALL, 0) };
+        let last = self.fragment().tests == Tests::Behind(i);
+        let (dead, alive) = if last { (0, ALL) } else { (ALL, 0) };
         let mask = match s.insts[i].op {
             Op::Demote => Comp::Const(dead),
             _ => match self.comp(s.arg(i, 0), 0) {
@@ -540,7 +538,7 @@ impl Select<'_> {
         let f = self.fragment();
         let (tests, depth, stencil) = (f.tests, f.depth, f.stencil);
         // With tests at the start, the mask selects the samples that are written.
-        let mask = f.mask.filter(|_| !tests.is_early() && !already_tested(&f.interface));
+        let mask = f.mask.filter(|_| tests != Tests::First && !already_tested(&f.interface));
         match tests {
             Tests::Emit => {
                 if let Some(m) = mask {

@@ -17,21 +17,12 @@ pub(crate) enum Tests {
     Elsewhere,
     /// At the start.
     First,
-    /// Early, with this instruction: the last discard of primitives by cull distances, before which nothing else runs.
-    Culled(Inst),
     /// After this instruction of the outermost region.
     Behind(Inst),
     /// With the depth and stencil that are emitted.
     Emit,
     /// At the end.
     Last,
-}
-
-impl Tests {
-    /// Whether the tests run before the shader: a sample mask then only selects the colours that are written.
-    pub fn is_early(self) -> bool {
-        matches!(self, Tests::First | Tests::Culled(_))
-    }
 }
 
 /// The state of the selection of a fragment shader.
@@ -113,11 +104,6 @@ impl Effects {
 }
 
 impl State {
-    /// Samples that early tests keep: all but those that the pipeline's sample mask takes away, which are not counted either.
-    pub fn live(&self) -> u64 {
-        u64::from(!self.interface.prolog.killed)
-    }
-
     pub fn new(s: &Shader, interface: &abi::Fragment) -> Result<State> {
         let does = Effects::new(s);
         let mut t = FragmentTable {
@@ -135,8 +121,7 @@ impl State {
         let mut tests = if !decides {
             Tests::Elsewhere
         } else if early {
-            // Of a shader's own discards effects.rs has left none, so these are a prolog's.
-            does.last_kill.map_or(Tests::First, Tests::Culled)
+            Tests::First
         } else if epilog || interface.colours == Colours::None {
             Tests::Elsewhere
         } else if writes_zs {
