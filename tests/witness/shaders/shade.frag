@@ -9,6 +9,9 @@ layout(location = 0) flat in uvec4 told;
 layout(location = 0) FLAT in vec4 shade;
 #endif
 layout(location = 0) out vec4 color;
+#ifdef EARLY
+layout(early_fragment_tests) in;
+#endif
 
 void main() {
 #ifdef NUMBERS

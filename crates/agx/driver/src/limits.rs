@@ -595,6 +595,8 @@ fn property_chain(chip: &Chip) -> Answers {
             dynamic_rendering_local_read_depth_stencil_attachments: FALSE,
             dynamic_rendering_local_read_multisampled_attachments: TRUE,
             depth_stencil_swizzle_one_support: TRUE,
+            // The samples outside of the mask are discarded before early tests.
+            early_fragment_sample_mask_test_before_sample_counting: TRUE,
             max_combined_image_sampler_descriptor_count: MAX_PLANES as u32,
             default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,
             default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::DISABLED,

@@ -102,6 +102,60 @@ fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
     })
 }
 
+/// Early fragment tests of a rectangle, and of a farther one: samples outside of the pipeline's mask are neither counted nor written to
+/// the depth attachment.
+/// source: Vulkan specification, "Sample Mask Test" and "Early Fragment Test": the mask precedes fragment shading
+fn early_tests(samples: vk::SampleCountFlags, mask: u32) -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag").define("EARLY", "")];
+    let name = format!("queries/early_tests_{}_{mask:x}", samples.as_raw());
+    Case::new(
+        name,
+        "samples outside of the mask are gone before early tests",
+        shaders,
+        move |bench| {
+            let gpu = bench.gpu;
+            let mut state = mesh_state();
+            (state.samples, state.sample_mask) = (samples, mask);
+            state.depth_format = vk::Format::D32_SFLOAT;
+            state.depth = Some((vk::CompareOp::LESS, true));
+            let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
+            state.sample_mask = !0;
+            let all = gpu.graphics(&stages(bench), &state, &[])?;
+            let (near, far): (Rect, Rect) = ([7, 9, 51, 50], [0, 0, SIZE_PX[0], SIZE_PX[1]]);
+            let white = [1.0; 4];
+            let draws = [rectangle(near, 0.25, white), rectangle(far, 0.75, white)];
+            let color_usage = vk::ImageUsageFlags::COLOR_ATTACHMENT;
+            let color = attachment(bench, vk::Format::R8G8B8A8_UNORM, color_usage, samples)?;
+            let depth_usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+            let depth = attachment(bench, vk::Format::D32_SFLOAT, depth_usage, samples)?;
+            let buffers = draws.iter().map(|d| vertices(bench, d)).collect::<Result<Vec<_>>>()?;
+            let queries = gpu.query_pool(vk::QueryType::OCCLUSION, 2)?;
+            let answers = gpu.output::<u64>(2)?;
+            let pass = Pass {
+                colors: vec![Attachment::color(&color, [0.0; 4])],
+                depth: Some(Attachment::depth(&depth, 1.0, 0)),
+                size_px: SIZE_PX,
+                ..Pass::default()
+            };
+            gpu.submit(|c| {
+                c.reset_queries(queries, 2);
+                c.render(&pass, |c| {
+                    for ((query, buffer), pipeline) in (0..).zip(&buffers).zip([&pipeline, &all]) {
+                        c.vertex_buffers(&[buffer]);
+                        let flags = vk::QueryControlFlags::PRECISE;
+                        c.query((queries, query), flags, || c.draw(pipeline, 6, 1));
+                    }
+                });
+                c.query_results(queries, 2, 1, &answers);
+            })?;
+            let count = u64::from(samples.as_raw());
+            let kept = u64::from((mask & ((1 << count) - 1)).count_ones());
+            let expected = [kept * area(near), count * area(far) - kept * area(near)];
+            Ok(vec![Output::cpu("samples", &answers.read::<u64>(), &expected, Rule::Bits)])
+        },
+    )
+}
+
 /// Bars of increasing alpha as coverage, with every sample read back. Vulkan does not specify which samples
 /// an alpha covers; each must be the fragment's or untouched, their number must match the alpha to within
 /// one, with none for 0 and all for 1.
@@ -390,6 +444,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         occlusion(1, vk::SampleCountFlags::TYPE_1),
         occlusion(4, vk::SampleCountFlags::TYPE_4),
+        early_tests(vk::SampleCountFlags::TYPE_1, 0),
+        early_tests(vk::SampleCountFlags::TYPE_4, 0b0101),
         alpha_to_coverage(),
         sample_places(),
         depth_biases(),

@@ -47,6 +47,7 @@ impl Select<'_> {
         let s = self.s;
         let f = self.fragment();
         let (per_sample, first) = (f.table.per_sample, f.tests == Tests::First);
+        let live = Comp::Const(f.live());
         let behind = f.interface.behind.clone();
         let in_tile = match &f.interface.colours {
             Colours::Tile(tile) => Some(tile.samples),
@@ -93,7 +94,7 @@ impl Select<'_> {
         }
         if first {
             self.wait(fence::TESTS);
-            self.decide(Comp::Const(ALL), Comp::Const(ALL));
+            self.decide(Comp::Const(ALL), live);
         }
         Ok(())
     }

@@ -104,6 +104,11 @@ impl Effects {
 }
 
 impl State {
+    /// Samples that early tests keep: all but those that the pipeline's sample mask takes away, which are not counted either.
+    pub fn live(&self) -> u64 {
+        u64::from(!self.interface.prolog.killed)
+    }
+
     pub fn new(s: &Shader, interface: &abi::Fragment) -> Result<State> {
         let does = Effects::new(s);
         let mut t = FragmentTable {
