@@ -41,8 +41,7 @@ pub struct Rules {
     /// Whether the wait at a barrier (`sync.bar`) counts in distances. Mesa counts a barrier's message and wait as one in-order
     /// instruction.
     pub barriers_count: bool,
-    /// Whether a message waits for the a0 that holds its descriptor by itself. Mesa 26.1 relies on it; the Intel Graphics Compiler puts
-    /// a distance.
+    /// Whether a message waits for the a0 that holds its descriptor by itself. Mesa 26.1 relies on it.
     pub descriptors_wait: bool,
     /// Whether a wait of an instruction with a mask is worthless for an instruction without one: fused execution units walk
     /// through blocks with all channels off, in which masked instructions do not wait (Wa_1407528679).
