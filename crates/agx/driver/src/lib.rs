@@ -28,6 +28,7 @@ pub mod meta;
 mod mutable;
 mod parts;
 pub mod query;
+mod recipe;
 pub mod residency;
 pub mod scratch;
 pub mod shader;
@@ -61,8 +62,9 @@ use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel, Range, Window};
 use query::Queries;
+use recipe::Places;
 use residency::PageTable;
-use shader::{Linking, Origin, Places, Shader};
+use shader::{Linking, Origin, Shader};
 
 /// Opens a render node.
 pub type Open = Box<dyn Fn() -> Result<RenderNode> + Send + Sync>;

@@ -23,7 +23,8 @@ use crate::caches::Meta;
 use crate::device::Device;
 use crate::family::LANES;
 use crate::kernel::lock;
-use crate::shader::{Linking, Origin, Places, Shader};
+use crate::recipe::Places;
+use crate::shader::{Linking, Origin, Shader};
 use pixels::Pixels as _;
 pub use program::{Program, Resolve};
 

@@ -23,7 +23,8 @@ pub use crate::caches::Before;
 use crate::caches::{BackgroundKey, EndKey};
 use crate::device::{Code, Device};
 use crate::kernel::lock;
-use crate::shader::{Places, Variant};
+use crate::recipe::Places;
+use crate::shader::Variant;
 
 /// The words of the tilebuffer.
 pub fn shared(layout: &Layout, samples: u8) -> usc::Shared {

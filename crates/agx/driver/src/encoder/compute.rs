@@ -87,7 +87,7 @@ impl Encoder {
         let mut words = Vec::with_capacity(128);
         self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
         for &(half, value) in &v.recipe.values {
-            if let crate::shader::Value::Source(source) = value
+            if let crate::recipe::Value::Source(source) = value
                 && let Some(buffer) = from_memory(source)
             {
                 put_uniform(&mut words, v.recipe.register(half), source.halves(), buffer)?;

@@ -19,7 +19,8 @@ use super::render::{PLACES, Programs, RECENT, Render};
 use super::variants::{VertexSources, fragment_key, provoking, vertex_key};
 use super::{Encoder, Unfinished, put};
 use crate::family::Agx;
-use crate::shader::{Additions, Linked, Value, Variant};
+use crate::recipe::Value;
+use crate::shader::{Additions, Linked, Variant};
 use crate::state;
 use crate::tile::shared;
 

@@ -45,8 +45,9 @@ use tepui_vulkan::feedback::MAX_STREAMS;
 
 use crate::device::Device;
 use crate::kernel::Bo;
+use crate::recipe::FromSet;
 use crate::scratch::Scratch;
-use crate::shader::{FromSet, Variant};
+use crate::shader::Variant;
 
 use arena::{Arena, Upload};
 use bindings::Bindings;

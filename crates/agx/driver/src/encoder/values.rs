@@ -7,7 +7,8 @@ use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use super::Encoder;
 use super::arena::Upload;
 use super::bindings::{Bindings, Halves, long, word};
-use crate::shader::{Value, Variant};
+use crate::recipe::Value;
+use crate::shader::Variant;
 
 impl Encoder {
     /// Writes the block of uniforms of a program; `own` knows what belongs to the stage.
