@@ -17,7 +17,7 @@ pub enum Comp<U> {
     Val(Val),
     /// Known.
     Const(u64),
-    /// Where the machine reads it without a register of its own: in uniform registers, for example.
+    /// A component that the machine reads without a register of its own: in uniform registers, for example.
     Uniform(U),
     /// Any bits.
     Undef,
@@ -114,7 +114,7 @@ impl<'a, M: Machine> Builder<'a, M> {
         usize::from(ty.comps()) * M::parts(ty)
     }
 
-    /// What a component of a value, or a part of one, became: undefined if it was not selected.
+    /// The result of selecting a component of a value, or a part of one: undefined if it was not selected.
     #[must_use]
     pub fn comp(&self, v: Value, k: usize) -> Comp<M::Uniform> {
         match self.at[v] {

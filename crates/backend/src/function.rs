@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 pub struct Function<M: Machine> {
     /// Blocks, instructions and values.
     pub body: tepui_regalloc::Function<M::Inst>,
-    /// What the machine keeps with a program.
+    /// State that the machine keeps with a program.
     pub state: M::State,
     /// Machine values of the IR's values, if requested.
     pub value_locations: Option<Box<ValueLocations>>,

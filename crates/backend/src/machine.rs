@@ -18,7 +18,7 @@ pub struct Operand {
     pub exact: bool,
 }
 
-/// How [`crate::group_loads`] treats an instruction.
+/// Treatment of an instruction by [`crate::group_loads`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grouping {
     /// As any other instruction.
@@ -31,7 +31,7 @@ pub enum Grouping {
 
 /// A machine, as the shared passes see it: a type without values, whose instructions are [`Target::Inst`].
 pub trait Machine: Target + Clone + Debug {
-    /// What the machine keeps with a program, next to blocks and values.
+    /// State that the machine keeps with a program, next to blocks and values.
     type State: Clone + Debug + Default;
 
     /// The place of a component that registers do not hold, and that instructions read where it is: a uniform register, a
@@ -67,7 +67,7 @@ pub trait Machine: Target + Clone + Debug {
     /// Calls `f` for each operand without a register, in the order of the instruction's operands.
     fn operands(inst: &Self::Inst, f: impl FnMut(Operand));
 
-    /// How [`crate::group_loads`] treats an instruction.
+    /// Treatment of an instruction by [`crate::group_loads`].
     fn grouping(inst: &Self::Inst) -> Grouping;
 
     /// Whether common subexpressions of an instruction are shared.

@@ -116,7 +116,7 @@ pub fn exec(
     Ok((stats.reports.iter().map(report).collect(), [stats.threads, stats.instructions]))
 }
 
-/// What a shader runs with.
+/// Inputs of a shader's run.
 pub struct Run {
     /// Buffers by set, binding and element.
     pub buffers: BTreeMap<(u32, u32, u32), Vec<u8>>,

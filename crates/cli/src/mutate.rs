@@ -18,7 +18,7 @@ use crate::input;
 struct Totals {
     /// Commands executed.
     commands: u64,
-    /// Those with findings as they are, whose events are not removed.
+    /// Captures with findings as they are, whose events are not removed.
     left_out: u64,
     /// By the name of an event: how many were removed, and how many removals were reported.
     removals: BTreeMap<String, [u64; 2]>,

@@ -58,7 +58,7 @@ pub struct Table {
     pub units: &'static [Unit],
 }
 
-/// What a command does to caches and to work in flight.
+/// Effect of a command on caches and on work in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Drops the lines of caches now, while earlier commands may still run.

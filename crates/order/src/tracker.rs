@@ -15,7 +15,7 @@ pub use crate::shadow::Time;
 /// Limit on the hazards that are kept.
 const MAX_HAZARDS: usize = 1 << 12;
 
-/// What a unit does with memory.
+/// A unit's access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// A read.

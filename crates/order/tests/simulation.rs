@@ -67,7 +67,7 @@ struct Machine {
     caches: [Option<Copy>; CACHES],
     /// Steps that are begun and not performed, in order.
     pending: Vec<usize>,
-    /// What each step has read.
+    /// Value that each step has read.
     reads: [Value; STEPS],
 }
 

@@ -21,7 +21,7 @@ pub struct Budget {
     pub granule: u32,
     /// Number of ranges.
     pub ranges: usize,
-    /// Where the words of the first range go, in bytes of the driver's data ([`Op::LoadUniform`]).
+    /// Place of the words of the first range, in bytes of the driver's data ([`Op::LoadUniform`]).
     pub first_byte: u32,
 }
 

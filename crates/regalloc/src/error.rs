@@ -73,7 +73,7 @@ impl std::fmt::Display for Rule {
     }
 }
 
-/// What a unit of the register file holds: a unit of a value, or nothing.
+/// Contents of a unit of the register file: a unit of a value, or nothing.
 pub type Held = Option<(Val, u8)>;
 
 /// A register that does not hold what is expected.

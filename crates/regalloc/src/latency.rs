@@ -11,7 +11,7 @@ use crate::schedule::{movable, peak};
 use crate::target::{Effect, Target};
 use cranelift_entity::SecondaryMap;
 
-/// How far ahead of the first instruction that is left others are looked for.
+/// Distance from the first instruction that is left within which others are looked for.
 const WINDOW: usize = 128;
 
 /// Runs the pass; orders that need more than `limit` units at once are used only where the old one needs as many.
@@ -199,7 +199,7 @@ impl Uses {
         Uses { left, now }
     }
 
-    /// How much more an instruction makes alive than it ends.
+    /// Live units that an instruction adds, less those that it ends.
     fn change<I>(&self, f: &Function<I>, i: Ins) -> i32 {
         let srcs = f.srcs(i);
         let size = |v: Val| f.vals[v].pressure() as i32;

@@ -69,7 +69,7 @@ pub trait Asynchronous<const SLOTS: usize> {
     /// The registers that a line's instruction reads and writes, now or later.
     fn access(&self, line: usize) -> Access;
 
-    /// What an asynchronous instruction still accesses when the next one is issued; nothing for others.
+    /// Accesses that an asynchronous instruction still makes when the next one is issued; nothing for others.
     fn begins(&self, line: usize) -> Option<Access>;
 
     /// Slots that must be waited for besides those of the registers, as bits. Asked where something is
@@ -82,10 +82,10 @@ pub trait Asynchronous<const SLOTS: usize> {
     fn slot(&mut self, line: usize, pending: &Pending<SLOTS>, waits: u32) -> usize;
 }
 
-/// What a line has to do with slots.
+/// Slots of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Slots {
-    /// Those to wait for before it, as bits.
+    /// Slots to wait for before it, as bits.
     pub waits: u32,
     /// That of the asynchronous instruction.
     pub own: Option<u8>,

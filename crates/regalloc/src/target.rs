@@ -42,7 +42,7 @@ pub enum StackOffset {
 pub enum Constraint {
     /// Any of its class.
     Any,
-    /// Those that begin at a unit, which need not be among those that values take.
+    /// The registers that begin at a unit, which need not be among those that values take.
     Fixed(u16),
     /// Of a result: those of the source with this index.
     Tied(usize),

@@ -1,4 +1,4 @@
-//! What drivers share that run the stages before the rasteriser as compute programs ([`tepui_expand`]): the programs that run between
+//! Shared parts of drivers that run the stages before the rasteriser as compute programs ([`tepui_expand`]): the programs that run between
 //! the stages, and how draws are divided.
 //!
 //! - [`Program`]: programs that list vertices, place buffers, sum counts, capture vertices and count statistics, for sub-groups of any

@@ -169,7 +169,7 @@ pub struct ImageInfo {
 /// Layouts of an image's planes in memory that something else has laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExplicitPlanes {
-    /// How many there are.
+    /// Number of planes.
     pub count: u32,
     /// One for each.
     pub planes: [ExplicitPlane; MAX_PLANES],
@@ -642,7 +642,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
     type Queries: Send + Sync;
     /// Recorder of a command buffer.
     type Encoder: Encoder<Self> + Send;
-    /// How its draws are encoded: [`Immediate`](crate::draws::Immediate) or [`Expanding`](crate::draws::Expanding).
+    /// Encoding of its draws: [`Immediate`](crate::draws::Immediate) or [`Expanding`](crate::draws::Expanding).
     type Draws: DrawMode<Self>;
 
     /// Description of the physical device.

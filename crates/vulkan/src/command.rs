@@ -190,7 +190,7 @@ pub struct CommandState<B: Backend> {
     pub changed: Groups,
     /// The graphics pipeline that is bound, or shader objects.
     pub bound: Bound<B>,
-    /// What the pipeline fixes is in `graphics`, and nothing else set it since.
+    /// `graphics` has the state that the pipeline fixes, and nothing else set it since.
     is_applied: bool,
     /// Earlier bound pipelines as a ring, `next_held` is replaced next. The references are kept because
     /// reference counts are shared by all threads: releasing one on every bind would bounce its cache
@@ -467,7 +467,7 @@ pub struct CommandBuffer<B: Backend> {
     is_secondary: bool,
     /// Commands are kept, not encoded.
     pub(crate) defers: bool,
-    /// What the family's way to draw needs.
+    /// State of the family's draw mode.
     pub(crate) draws: <B::Draws as DrawMode<B>>::State,
     error: Option<Error>,
 }

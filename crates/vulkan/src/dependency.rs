@@ -253,7 +253,7 @@ pub struct BufferDependency {
     pub transfer: Option<QueueTransfer>,
 }
 
-/// Where a dependency stands.
+/// Position of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
     /// Outside of renderings.
@@ -265,7 +265,7 @@ pub enum Within {
     },
 }
 
-/// What an encoder asks of the runtime at a dependency.
+/// Request of an encoder to the runtime at a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Ordering {
@@ -275,7 +275,7 @@ pub enum Ordering {
     SplitRendering,
 }
 
-/// What commands before and after have to do with each other.
+/// Order of commands before and after, with the memory that it is about.
 pub struct Dependency<B: Backend> {
     /// First scope: the union of all.
     pub source: Scope,

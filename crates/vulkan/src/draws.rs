@@ -1,4 +1,4 @@
-//! How a family's draws are encoded: at once, or in parts and with counts that the CPU has to read.
+//! Encoding of a family's draws: at once, or in parts and with counts that the CPU has to read.
 //!
 //! A family names one of the two modes ([`Backend::Draws`]). With [`Immediate`], an encoder has one function for draws
 //! ([`DrawEncoder`]). [`Expanding`] is for families that run stages before the rasteriser as compute programs, whose memory is

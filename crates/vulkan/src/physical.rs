@@ -99,7 +99,7 @@ pub struct Physical {
     pub family: Arc<dyn Family>,
     /// The instance's allocator.
     pub allocator: Allocator,
-    /// What the instance is used with.
+    /// Version and extensions that the instance is used with.
     pub enabled: Arc<Enabled>,
 }
 

@@ -178,7 +178,7 @@ impl RenderPass {
         (all, is_external)
     }
 
-    /// What a subpass depends on: earlier subpasses and commands before the render pass, with the transitions of its attachments.
+    /// Dependency of a subpass on earlier subpasses and on commands before the render pass, with the transitions of its attachments.
     fn changes_before(&self, subpass: u32) -> Changes {
         let Some(sub) = self.subpasses.get(subpass as usize) else { return Changes::default() };
         let (mut all, has_external) = self.declared(|d| d.to == subpass && d.from != subpass);
@@ -196,7 +196,7 @@ impl RenderPass {
         all
     }
 
-    /// What commands after the render pass depend on, with the transitions of attachments to their final layouts.
+    /// Dependency of commands after the render pass, with the transitions of attachments to their final layouts.
     fn changes_after(&self) -> Changes {
         let (mut all, _) = self.declared(|d| d.to == vk::SUBPASS_EXTERNAL);
         for (n, a) in (0u32..).zip(&self.attachments) {
@@ -244,7 +244,7 @@ impl RenderPass {
         to
     }
 
-    /// What a subpass depends on.
+    /// Dependency of a subpass.
     ///
     /// # Safety
     /// Views are live and fit the render pass.
@@ -257,7 +257,7 @@ impl RenderPass {
         unsafe { self.dependency(self.changes_before(subpass), views) }
     }
 
-    /// What commands after the render pass depend on.
+    /// Dependency of commands after the render pass.
     ///
     /// # Safety
     /// Views are live and fit the render pass.

@@ -30,7 +30,7 @@ pub struct SparseBind<B: Backend> {
     pub size: u64,
     /// The memory, and where in it; nothing takes memory away.
     pub memory: Option<(Arc<B::Memory>, u64)>,
-    /// Those of an image, which the host copies from and to.
+    /// Pages of an image, which the host copies from and to.
     pub pages: Option<Arc<Pages<B>>>,
 }
 

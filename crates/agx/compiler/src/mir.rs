@@ -47,7 +47,7 @@ pub type Comp = tepui_backend::Comp<u16>;
 /// A program.
 pub type Function = tepui_backend::Function<Agx>;
 
-/// What is kept with a program.
+/// State that is kept with a program.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// `r0h` is kept at zero for shuffles.

@@ -93,7 +93,7 @@ pub struct Instruction {
     /// Cycles until the next instruction can be issued, without the weight; 0 within a sequence whose first instruction
     /// has them all.
     pub cycles: u32,
-    /// How often it counts.
+    /// Weight of the instruction.
     pub weight: f32,
     /// Its wait, if it had one.
     pub stall: Option<Stall>,

@@ -308,7 +308,7 @@ fn is_sync_nop(inst: &Inst) -> bool {
     inst.opcode == Opcode::Sync && inst.function == SyncFunction::Nop as u8
 }
 
-/// The same after a `sync`: the read has a distance of its own, so that a token is waited for in front of it.
+/// Version of [`read_state`] after a `sync`: the read has a distance of its own, so that a token is waited for in front of it.
 fn read_state_with_token(rest: &[Inst]) -> Option<Group> {
     let is = is_sync_nop(&rest[0]) && rest[0].swsb.token.is_some();
     let read = read_state(rest.get(1..).filter(|rest| is && !rest.is_empty())?)?;

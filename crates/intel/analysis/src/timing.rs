@@ -114,11 +114,11 @@ pub struct Sizes {
 pub enum Class {
     /// Arithmetic with one or two sources, moves, `sync` and `nop`.
     Alu,
-    /// The same in 64 bits, or a product of 32-bit integers.
+    /// Operation of 64 bits, or a product of 32-bit integers.
     Alu64,
     /// Arithmetic with three sources.
     Ternary,
-    /// The same in 64 bits.
+    /// Ternary operation of 64 bits.
     Ternary64,
     /// Dot products.
     Dot,

@@ -1,4 +1,4 @@
-//! What a program reads that its driver places: constants in registers, and surfaces in the binding table.
+//! Inputs of a program that its driver places: constants in registers, and surfaces in the binding table.
 //!
 //! The compiler chooses the places and reports them; the driver fills them. Registers of a compute thread:
 //!

@@ -68,7 +68,7 @@ pub struct Thread {
     pub(crate) host: HostState,
     /// The checker, in checked threads.
     pub(crate) checker: Option<Box<Checker>>,
-    /// What was executed, in counted threads.
+    /// Executed instructions, in counted threads.
     counts: Option<Counts>,
 }
 
@@ -148,7 +148,7 @@ impl Thread {
         Thread { counts: Some(Counts::default()), ..self }
     }
 
-    /// What a counted thread has executed since it was made, in all its runs.
+    /// Counts of a counted thread since it was made, over all its runs.
     pub fn counts(&self) -> Option<Counts> {
         self.counts
     }

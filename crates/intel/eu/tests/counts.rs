@@ -1,4 +1,4 @@
-//! What a thread counts of its instructions.
+//! Counts of a thread's instructions.
 
 mod common;
 

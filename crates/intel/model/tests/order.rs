@@ -13,7 +13,7 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 const BASE: u64 = 0x1_0000;
 const BYTES: usize = 0x1_0000;
-/// What the batches write and read.
+/// Memory that the batches write and read.
 const DATA: u64 = BASE + 0x8000;
 
 /// The bytes of a command.

@@ -9,7 +9,7 @@ use crate::function::{Block, Function, Ins, Op, Val};
 use crate::target::{Constraint, Overlap, Target};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// Where the bits of each unit of each value come from: joining, splitting and copying make none of
+/// Origins of the bits of each unit of each value: joining, splitting and copying make none of
 /// their own.
 struct Origins {
     /// Index of a value's first unit in `of`.

@@ -107,7 +107,7 @@ impl<T: Target> Alloc<'_, T> {
         None
     }
 
-    /// Where a value saves a copy: the place of the phi or vector that it goes to, directly or through others.
+    /// Register in which a value saves a copy: that of the phi or vector that it goes to, directly or through others.
     pub(super) fn hinted(&self, v: Val) -> Option<u16> {
         let (mut v, mut offset) = (v, 0);
         for _ in 0..CHAIN {
@@ -121,7 +121,7 @@ impl<T: Target> Alloc<'_, T> {
         None
     }
 
-    /// The same, or where another value is that goes to the same phi.
+    /// Register in which a value saves a copy, or that of another value that goes to the same phi.
     pub(super) fn saving(&self, v: Val) -> Option<u16> {
         self.hinted(v).or_else(|| {
             let phi = self.phis[self.into[v]?.0].expand()?;
@@ -176,7 +176,7 @@ impl<T: Target> Alloc<'_, T> {
         best.map(|b| b.0)
     }
 
-    /// Where a vector saves copies of the parts that it is split into, if they go to consecutive places.
+    /// Registers in which a vector saves copies of the parts that it is split into, if they go to consecutive ones.
     pub(super) fn hinted_by_parts(&self, v: Val) -> Option<u16> {
         let (mut base, mut offset) = (None, 0);
         for &part in self.f.dsts(self.split[v].expand()?) {

@@ -11,7 +11,7 @@ pub struct Copy {
     pub to: u16,
     /// First unit read.
     pub from: u16,
-    /// How many.
+    /// Number of units.
     pub units: u16,
 }
 

@@ -37,18 +37,18 @@ pub use fixed::fixed_end;
 
 /// No register.
 const NONE: u16 = u16::MAX;
-/// How many phis and vectors one behind the other a value is followed through for a hint.
+/// Maximum number of phis and vectors through which a value is followed for a hint.
 const CHAIN: usize = 32;
 
 /// The registers of a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Registers {
-    /// Those that values take.
+    /// Registers that values take.
     pub values: RegSet,
-    /// Those of values that are not masked ([`crate::RegClass::unmasked`]), none of which is in
+    /// Registers of values that are not masked ([`crate::RegClass::unmasked`]), none of which is in
     /// `values`.
     pub unmasked: RegSet,
-    /// Those through which copies in a circle go where no register of `values` is free; of no use to
+    /// Registers through which copies in a circle go where no register of `values` is free; of no use to
     /// targets that swap.
     pub scratch: RegSet,
 }
@@ -59,14 +59,14 @@ impl From<Range<u16>> for Registers {
     }
 }
 
-/// Where values are at the ends of a block.
+/// Registers of values at the ends of a block.
 #[derive(Clone, Debug, Default)]
 struct Edges {
     start: Vec<(Val, u16)>,
     end: Vec<(Val, u16)>,
 }
 
-/// What is done beside the allocation.
+/// Additional work of the allocation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// The result is checked.
@@ -105,7 +105,7 @@ pub fn run<T: Target>(
     Ok(code)
 }
 
-/// Where instructions have their values: what the checker compares with.
+/// Registers of instructions' values, which the checker compares with.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment {
     /// Registers of each instruction's results, then of its operands.
@@ -116,7 +116,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Where each value is from its definition, and from the start of each block that it is live in.
+    /// Registers of each value from its definition, and from the start of each block that it is live in.
     fn defs<I>(&self, f: &Function<I>) -> Vec<Def> {
         let mut out = Vec::new();
         let mut regs = self.regs.iter();
@@ -163,17 +163,17 @@ struct Alloc<'a, T: Target> {
     used: SecondaryMap<Val, bool>,
     /// Registers that a phi or vector tries first.
     hint: SecondaryMap<Val, u16>,
-    /// Where what is exported goes.
+    /// Registers of exported values.
     export: SecondaryMap<Val, u16>,
     /// The units of exports.
     kept: Range<u16>,
-    /// Where values of the block that have no place yet would save a copy.
+    /// Registers in which values of the block that have none yet would save a copy.
     preferred: SecondaryMap<Val, u16>,
     /// The next that wants each unit, as an index of `preferences`.
     next_preference: [u32; UNITS],
     /// Positions in the block, each with the index of the next one that wants the same unit.
     preferences: Vec<(u32, u32)>,
-    /// Where each value of the block is used last: a position in it, or behind it.
+    /// Last use of each value of the block: a position in it, or after it.
     last: SecondaryMap<Val, u32>,
     edges: Vec<Edges>,
     out: Vec<CodeBlock<T::Inst>>,

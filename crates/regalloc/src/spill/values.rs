@@ -13,7 +13,7 @@ pub(super) fn is_head<I>(op: &Op<I>) -> bool {
     matches!(op, Op::Phi | Op::Ctl(Ctl::Else | Ctl::EndIf))
 }
 
-/// How each value comes back after eviction: rematerialised or reloaded.
+/// Return of each value after eviction: rematerialised or reloaded.
 pub(super) struct Values {
     /// The instruction that rematerialises a value.
     remade: SecondaryMap<Val, PackedOption<Ins>>,

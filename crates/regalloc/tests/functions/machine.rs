@@ -28,7 +28,7 @@ pub enum Inst {
     Input(u32),
     /// A hash of all operands.
     Mix(u32),
-    /// The same with constraints on [`Picky`]: the first two sources in fixed registers, others clobbered.
+    /// A call, with constraints on [`Picky`]: the first two sources in fixed registers, others clobbered.
     Call(u32),
     /// The result has the registers of the first source, which is of its class.
     Tied(u32),
@@ -103,7 +103,7 @@ impl Target for Machine {
     fn assign(_: &mut Inst, _: impl FnMut(bool) -> u16) {}
 }
 
-/// The same machine with constraints, without an instruction that swaps registers.
+/// A machine with constraints, without an instruction that swaps registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Picky;
 
@@ -111,7 +111,7 @@ pub struct Picky;
 pub const ARGUMENTS: [u16; 2] = [4, 10];
 /// That of its result, which values do not take.
 pub const RESULT: u16 = 150;
-/// What a call overwrites.
+/// Registers that a call overwrites.
 pub const CLOBBERED: std::ops::Range<u16> = 2..9;
 /// The registers of [`Picky`] for a limit of values: with a hole.
 pub fn picky_registers(limit: u16) -> Registers {

@@ -23,7 +23,7 @@ fn check(f: &mut Func, limit: u32, scratch: u32) -> Spilled {
     check_on::<Machine>(f, limit, scratch, &(0..limit as u16 + 1).into())
 }
 
-/// The same on any machine.
+/// Checks allocation on any machine.
 fn check_on<T: Target<Inst = Inst>>(
     f: &mut Func,
     limit: u32,

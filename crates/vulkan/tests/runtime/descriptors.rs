@@ -107,7 +107,7 @@ impl Gpu {
         }
     }
 
-    /// What the encoder sees of a set that a dispatch has.
+    /// The encoder's view of a set that a dispatch has.
     fn seen(
         &self,
         layout: vk::DescriptorSetLayout,

@@ -32,7 +32,7 @@ macro_rules! call {
 pub(crate) use call;
 
 thread_local! {
-    /// What tests see of the physical devices of the last instance of the thread.
+    /// Test's view of the physical devices of the last instance of the thread.
     static SHARED: RefCell<Vec<Arc<Shared>>> = const { RefCell::new(Vec::new()) };
     /// Whether the thread's instances have a physical device of a second family.
     static HAS_SECOND: Cell<bool> = const { Cell::new(false) };

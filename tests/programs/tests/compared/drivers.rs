@@ -49,7 +49,7 @@ pub struct Foreign {
     libraries: &'static str,
     /// The only programs that run, by the start of their names.
     programs: &'static [&'static str],
-    /// Those of them that run if the variable is `slice`.
+    /// Programs of the row that run if the variable is `slice`.
     slice: &'static [&'static str],
 }
 

@@ -30,7 +30,7 @@ pub enum Part {
     Token,
 }
 
-/// What walks found of a program.
+/// Findings of walks through a program.
 #[derive(Debug, Default)]
 pub struct Walked {
     /// Conflicts that nothing orders: the later and the earlier instruction.

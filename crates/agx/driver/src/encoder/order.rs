@@ -14,7 +14,7 @@ use tepui_vulkan::vk::{DependencyFlags, PipelineStageFlags2 as Stages};
 
 use crate::family::Agx;
 
-/// What the next launch waits for.
+/// Wait of the next launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wait {
     #[default]
@@ -72,7 +72,7 @@ impl LaunchOrder {
     }
 }
 
-/// What launches after a dependency wait for.
+/// Wait of launches after a dependency.
 pub(super) fn wait_of(d: &Dependency<Agx>) -> Wait {
     let host = Stages::HOST;
     if d.source.stages.difference(host).is_empty() {

@@ -29,7 +29,7 @@ struct Zls {
     compressed: bool,
 }
 
-/// What a render does with depth and stencil.
+/// Use of depth and stencil by a render.
 struct DepthStencil {
     zls: render::ZlsControl,
     depth: ZlsBuffer,

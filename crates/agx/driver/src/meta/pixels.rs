@@ -3,7 +3,7 @@
 use tepui_ir::{Access, Dim, NumKind, Op, ResKind, Resource, Value};
 use tepui_vulkan_expand::MetaBuilder;
 
-/// What programs that copy pixels build.
+/// Builder functions of programs that copy pixels.
 pub(super) trait Pixels {
     /// Every other bit of a number of at most 8 or 16 bits is free for another's.
     fn spread(&mut self, v: Value, bits: u32) -> Value;

@@ -125,7 +125,7 @@ pub struct Finding {
     pub hazard: Hazard,
     /// The first register.
     pub register: ScoreboardRegister,
-    /// What would order them.
+    /// Annotation that would order them.
     pub missing: Missing,
 }
 

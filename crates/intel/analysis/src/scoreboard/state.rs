@@ -8,7 +8,7 @@ use crate::access::{Access, IN_ORDER_DEPTH, is_out_of_order};
 /// Limit on the pending instructions at a place.
 pub const MAX_PENDING: usize = 512;
 
-/// How an instruction counts in the distances of later ones.
+/// Share of an instruction in the distances of later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Always.
@@ -21,7 +21,7 @@ enum Kind {
     Other,
 }
 
-/// What the scoreboard needs to know of an instruction.
+/// Facts about an instruction that the scoreboard needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
     /// General registers that are read.
@@ -32,7 +32,7 @@ pub struct Footprint {
     indirect: [u128; 2],
     /// Bit 0: reads a0; bits 1 to 16: accumulators that are operands.
     special_reads: u32,
-    /// The same of writes, with implicit ones.
+    /// Special registers that are written, implicit ones included.
     special_writes: u32,
     swsb: Swsb,
     out_of_order: bool,

@@ -74,7 +74,7 @@ impl Select<'_> {
         Ok(true)
     }
 
-    /// The same bits with other components.
+    /// Gives the same bits other components.
     fn bitcast(&mut self, i: ir::Inst) -> Result<bool> {
         let s = self.s;
         let (a, r) = (s.arg(i, 0), s.result(i));
