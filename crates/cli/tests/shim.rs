@@ -96,11 +96,15 @@ fn the_gpus_are_a_table_or_json() {
         let line = table.lines().find(|line| line.starts_with(&format!("{id} ")));
         line.unwrap_or_else(|| panic!("no {id} in\n{table}")).split_whitespace().collect::<Vec<_>>()
     };
-    assert_eq!(line("m1"), ["m1", "Apple", "M1", "G13G", "B0", "8103", "yes", "yes", "yes", "yes"]);
-    assert_eq!(line("m2")[5..], ["8112", "untested", "-", "untested", "yes"]);
-    assert_eq!(line("mali-g52")[4..], ["7212", "yes", "-", "yes", "yes"]);
-    assert_eq!(line("mali-g31")[4..], ["7093", "untested", "-", "yes", "yes"]);
-    assert_eq!(line("tgl")[9..], ["9a49", "yes", "-", "yes", "-"]);
+    assert_eq!(
+        line("m1"),
+        ["m1", "Apple", "M1", "G13G", "B0", "8103", "yes", "yes", "yes", "yes", "yes"]
+    );
+    assert_eq!(line("m2")[5..], ["8112", "untested", "-", "-", "untested", "yes"]);
+    assert_eq!(line("mali-g52")[4..], ["7212", "yes", "-", "-", "yes", "yes"]);
+    assert_eq!(line("mali-g31")[4..], ["7093", "untested", "-", "-", "yes", "yes"]);
+    assert_eq!(line("skl")[7..], ["1912", "yes", "in", "part", "-", "yes", "yes"]);
+    assert_eq!(line("tgl")[9..], ["9a49", "yes", "-", "-", "yes", "-"]);
     // The last column starts at the same place in all lines, however long the names are.
     let last_columns: Vec<_> =
         table.lines().map(|line| line.rfind("  ").map(|at| at + 2)).collect();
