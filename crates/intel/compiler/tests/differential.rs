@@ -189,3 +189,42 @@ fn channels_that_leave_a_loop_keep_its_scalar_values() {
         differential::check(&eu, || Model(machine()), 0..1, &parse, false).takes_all(1);
     }
 }
+
+/// A function of one argument, computed by one channel for all.
+#[test]
+fn functions_of_scalar_values() {
+    const TEXT: &str = "shader compute \"main\" {
+  workgroup_size 16 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x1]
+    %2:b32 = const[0x200]
+    %3:b32 = const[0x3]
+    %4:b32 = load_builtin[local_invocation_index]
+    %5:b64 = descriptor[@r0] %0
+    %6:b32 = imul %4, %2
+    %8:b32 = loop (%9:b32 = %0, %12:b32 = %0) {
+      %10:b1 = ieq %9, %3
+      if %10 {
+        break %12
+      } else {
+        yield
+      }
+      %11:b32 = iadd %9, %1
+      %13:b32 = ishl %1, %11
+      %14:b32 = u2f %13
+      %15:b32 = frcp %14
+      continue %11, %15
+    }
+    store_buffer[align 4] %5, %6, %8
+    yield
+  }
+}
+";
+    let parse = |_| tepui_ir::parse(TEXT).unwrap_or_else(|e| panic!("{e}"));
+    for width in [8, 16, 32] {
+        let eu = Eu(options(width));
+        differential::check(&eu, || Model(machine()), 0..1, &parse, false).takes_all(1);
+    }
+}

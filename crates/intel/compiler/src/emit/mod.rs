@@ -142,7 +142,14 @@ impl Emit {
         inst
     }
 
-    fn push(&mut self, inst: Inst) -> usize {
+    fn push(&mut self, mut inst: Inst) -> usize {
+        // Functions of one argument have a second source all the same, whose rows may not be wider than the instruction.
+        if inst.opcode == Opcode::Math
+            && inst.exec_size < 8
+            && inst.src[1].location == Location::NULL
+        {
+            inst.src[1].region = Region::SCALAR;
+        }
         self.known = self.known.filter(|known| known.survives(&inst));
         self.out.insts.push(inst);
         self.out.targets.push(Targets::default());
