@@ -74,6 +74,8 @@ fn each_pass_keeps_the_meaning() {
             // these have filetests.
             "flatten_discards",
             "lower_quads",
+            // Of vertex shaders of several views.
+            "multiview",
             "join_branches",
             // Programs take no roots of negative numbers.
             "nan_selects",

@@ -366,7 +366,10 @@ mod tests {
         for name in names {
             assert!(tepui_check::rule(name).is_some(), "`{name}` is not in the table");
         }
-        let unknown = tepui_check::RULES.iter().find(|rule| !names.contains(&rule.id));
+        // Intel's model finds these.
+        let others = ["missing-flush", "missing-invalidate", "missing-wait", "unordered-access"];
+        let mut rules = tepui_check::RULES.iter().filter(|rule| !others.contains(&rule.id));
+        let unknown = rules.find(|rule| !names.contains(&rule.id));
         assert!(unknown.is_none(), "{unknown:?} is found by nobody");
     }
 }
