@@ -76,6 +76,9 @@ fn each_pass_keeps_the_meaning() {
             "lower_quads",
             // Of vertex shaders of several views.
             "multiview",
+            // Programs have no uniform buffers, and no pairs of the same operation on halves that stay next to each other.
+            "push_words",
+            "join_lanes",
             "join_branches",
             // Programs take no roots of negative numbers.
             "nan_selects",

@@ -4,9 +4,11 @@
 //! appends to [`Shared::log`]. Copies and fills of buffers, events and timestamps happen as well, at submission. The family has two
 //! memory types in two heaps, two queue families, three kinds of memory of descriptor sets, and all graphics stages.
 //!
-//! - [`info`]: the description of the physical device
-//! - [`memory`]: memory, images and the text of addresses
-//! - [`encoder`]: commands
+//! | module | contents |
+//! | --- | --- |
+//! | [`info`] | the description of the physical device |
+//! | [`memory`] | memory, images and the text of addresses |
+//! | [`encoder`] | commands |
 
 #![expect(
     clippy::undocumented_unsafe_blocks,

@@ -386,7 +386,8 @@ struct Targets {
 impl Targets {
     fn new(code: &Code<Inst>) -> Targets {
         let mut t = Targets::default();
-        let (mut ifs, mut loops): (Vec<[usize; 2]>, Vec<(usize, Vec<usize>)>) = Default::default();
+        let mut ifs: Vec<[usize; 2]> = Vec::new();
+        let mut loops: Vec<(usize, Vec<usize>)> = Vec::new();
         for (b, block) in code.blocks.iter().enumerate() {
             for (step, _) in &block.steps {
                 match step {

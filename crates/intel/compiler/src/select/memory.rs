@@ -132,7 +132,7 @@ impl Select<'_> {
         let bytes = ty.elem_bytes().min(4);
         for k in 0..self.dwords(r) as u32 {
             let byte = at + bytes * k;
-            if byte % bytes != 0 {
+            if !byte.is_multiple_of(bytes) {
                 return self.refuse(i, "at an offset that is not aligned is not compiled yet");
             }
             let dword = self.map.dword(Constant::Push(byte & !3));
@@ -361,10 +361,10 @@ impl Select<'_> {
         let planes = if header { [2, 0, 0] } else { [1, 1, 0] };
         let message = Message { sfid: Sfid::DataCache0, control, width, planes, header, effect };
         let size = ty.elem_bytes().min(4);
-        for k in 0..count {
+        for (k, &component) in comps.iter().enumerate().take(count) {
             for piece in (0..size).step_by(bytes as usize) {
                 let at = self.address(place, base, k as u32 * size + piece);
-                let c = self.above(comps[k], 8 * piece as u8);
+                let c = self.above(component, 8 * piece as u8);
                 match header {
                     true => self.send(message, None, &[Payload::Planes(&[at, c])]),
                     false => {
