@@ -12,7 +12,7 @@
 //!   instructions
 //! - [`mir`]: the machine IR; [`tepui_regalloc`] optimises and schedules it, spills and allocates
 //!   registers
-//! - [`group_loads`]: moves loads together, so that fewer waits are needed
+//! - [`tepui_backend::group_loads`]: moves loads together, so that fewer waits are needed
 //! - [`flow`]: structured control flow to the nesting counter; [`waits`]: scoreboard waits;
 //!   [`pack`]: encoding
 //! - [`abi`]: prolog, main and epilog of vertex and fragment programs; [`varyings`]: the interface

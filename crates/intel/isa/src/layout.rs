@@ -1,7 +1,7 @@
 //! Offsets of instructions and jumps between them: programs whose instructions may be compacted.
 //!
 //! A jump is an offset in bytes from its own instruction, so it depends on the sizes of the instructions that it
-//! passes, and its own size can depend on the offset. [`compact`] finds sizes that agree.
+//! passes, and its own size can depend on the offset. [`compact()`] finds sizes that agree.
 
 use tepui_intel_chips::Generation;
 

@@ -5,7 +5,7 @@
 //! payloads of the instructions that set token 5). Messages and `math` complete out of order, everything else in
 //! order. The [checker](check) follows all paths of a program until nothing changes, and reports each pair of accesses of a
 //! register that may overlap in time: a read of what a pending instruction writes, a write of what it writes or
-//! reads. The same [state](state) follows one path when a program is executed ([`Tracker`]).
+//! reads. The same [`state`] follows one path when a program is executed ([`Tracker`]).
 //!
 //! # What hardware orders by itself
 //!
