@@ -98,6 +98,7 @@ impl Machine {
             bindings.buffers.iter().map(|(&key, bytes)| (key, m.place(bytes, PAGE))).collect();
         let address = |s: &Surface| match *s {
             Surface::Data => (data, program.data.len()),
+            Surface::Target(_) | Surface::NoTarget => (0, 0),
             Surface::Buffer { set, binding, element } => {
                 let key = (set, binding, element);
                 let at = buffers.iter().find(|b| b.0 == key).map_or(0, |b| b.1);
@@ -167,7 +168,7 @@ fn constants(
     let word = |c: &Constant| match *c {
         Constant::Push(offset) => bindings.push_word(offset),
         Constant::NumWorkgroups(k) => groups[usize::from(k)],
-        Constant::BaseWorkgroup(_) => 0,
+        Constant::BaseWorkgroup(_) | Constant::ViewIndex => 0,
         Constant::BufferAddress(surface, high) => {
             let at = addresses.get(usize::from(surface)).copied().unwrap_or(0);
             (at >> if high { 32 } else { 0 }) as u32

@@ -33,6 +33,8 @@ pub enum Constant {
     BufferSize(u8),
     /// The low or the high half of the address of the buffer of a surface, by its index.
     BufferAddress(u8, bool),
+    /// The number of the view that is drawn.
+    ViewIndex,
 }
 
 /// An entry of the binding table.
@@ -49,6 +51,11 @@ pub enum Surface {
     },
     /// The constant data of the program, as a raw surface.
     Data,
+    /// A colour target, by its location; a null surface where the rendering has none. Those of a fragment program are its
+    /// first surfaces.
+    Target(u8),
+    /// A null surface, which a fragment program without colours writes.
+    NoTarget,
 }
 
 /// The places of constants and surfaces.

@@ -21,12 +21,15 @@ pub mod mir;
 pub mod print;
 pub mod scalars;
 mod select;
+pub mod stage;
 pub mod stats;
 pub mod system_values;
 pub mod target;
+pub mod vue;
 
 pub use bind::{BindMap, Constant, Surface};
 pub use error::{Error, Result};
+pub use stage::{FragmentState, StageInfo, Variant};
 pub use stats::Stats;
 
 use mir::{Eu, GRF_UNITS, plane_units};
@@ -43,6 +46,9 @@ pub const MAX_THREADS: u32 = 56;
 /// Maximum bytes of scratch memory of a thread: 2 MiB are what MEDIA_VFE_STATE can give.
 const MAX_SCRATCH: u64 = 2 << 20;
 
+/// The register at which the constants of compute threads begin.
+const GRF_START: u16 = 1;
+
 /// Units of scalar values above which all values are planes: scalar values are not spilled.
 const MAX_SCALAR_UNITS: u16 = 72;
 
@@ -55,6 +61,8 @@ pub struct Options {
     pub registers: u16,
     /// Checks the IR after each pass and the allocation of registers; debug builds always do.
     pub check: bool,
+    /// The pipeline's state, for fragment programs.
+    pub fragment: FragmentState,
 }
 
 impl Options {
@@ -63,13 +71,17 @@ impl Options {
     }
 }
 
-/// A compiled compute shader.
+/// A compiled shader.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Machine code.
+    /// Machine code of all variants.
     pub code: Vec<u8>,
-    /// Channels of a thread.
+    /// Channels of a thread of the last variant, the widest.
     pub width: u8,
+    /// The program for each number of channels, ascending: fragment programs can have several.
+    pub variants: Vec<Variant>,
+    /// Properties of the stage.
+    pub stage: StageInfo,
     /// The places of constants and surfaces.
     pub map: BindMap,
     /// Constant data, for [`Surface::Data`].
@@ -80,7 +92,7 @@ pub struct Program {
     pub shared_bytes: u32,
     /// Whether threads wait for each other.
     pub has_barrier: bool,
-    /// Statistics.
+    /// Statistics of the last variant.
     pub stats: Stats,
     /// Source location of each instruction: offset in bytes and location.
     pub locs: Vec<(u32, Loc)>,
@@ -326,9 +338,12 @@ fn back_end_of<const W: u8>(
     }
     let mut stats = Stats::new(&listing, W, &spilled);
     stats.registers = u32::from(code.units.div_ceil(GRF_UNITS));
+    let start = GRF_START as u8;
     Ok(Program {
         code: bytes,
         width: W,
+        variants: vec![Variant { width: W, offset: 0, start, stats }],
+        stage: StageInfo::Compute,
         map,
         data: s.data.clone(),
         workgroup_size: s.info.workgroup_size,
