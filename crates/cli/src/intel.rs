@@ -12,7 +12,7 @@ use tepui_intel_isa::Inst;
 use tepui_ir::{Shader, SrcLoc};
 
 /// Options of the compiler from those of the command line.
-pub fn options(registers: u16) -> Options {
+pub fn options(registers: u16) -> Options<'static> {
     Options { registers, ..Options::default() }
 }
 

@@ -45,6 +45,9 @@ pub enum Error {
     /// The program needs more threads than a workgroup has.
     #[error("a workgroup has at most 64 threads, not {0}")]
     Threads(u32),
+    /// The program reads what no bindings have.
+    #[error("a compute program without a driver has no {0}")]
+    Unbound(&'static str),
 }
 
 /// The bindings of a shader.
@@ -89,6 +92,7 @@ impl Machine {
         if threads > 64 {
             return Err(Error::Threads(threads));
         }
+        bound(program)?;
         let mut m = Layout::new();
         // Binding tables are within 64 KiB of the surface state base.
         let table = m.reserve(4 * program.map.surfaces.len() as u64, PAGE);
@@ -104,6 +108,7 @@ impl Machine {
                 let at = buffers.iter().find(|b| b.0 == key).map_or(0, |b| b.1);
                 (at, bindings.buffers.get(&key).map_or(0, Vec::len))
             }
+            Surface::Image { .. } => (0, 0),
         };
         let places: Vec<(u64, usize)> = program.map.surfaces.iter().map(address).collect();
         let mut states = Vec::new();
@@ -134,6 +139,19 @@ impl Machine {
         }
         Ok(stats)
     }
+}
+
+/// Refuses programs that read what [`Bindings`] do not have.
+fn bound(program: &Program) -> Result<(), Error> {
+    let map = &program.map;
+    let set = |c: &Constant| matches!(c, Constant::SetAddress(..) | Constant::DynamicOffset { .. });
+    if map.constants.iter().any(set) {
+        return Err(Error::Unbound("descriptor sets in memory"));
+    }
+    if map.surfaces.iter().any(|s| matches!(s, Surface::Image { .. } | Surface::Target(_))) {
+        return Err(Error::Unbound("images"));
+    }
+    Ok(())
 }
 
 /// The surface state of a buffer.
@@ -179,6 +197,7 @@ fn constants(
             }
             _ => program.data.len() as u32,
         },
+        Constant::SetAddress(..) | Constant::DynamicOffset { .. } => 0,
     };
     let mut bytes: Vec<u8> = map.constants.iter().flat_map(|c| word(c).to_le_bytes()).collect();
     bytes.resize(REGISTER * usize::from(map.shared_registers()), 0);

@@ -1,4 +1,4 @@
-//! Inputs of a program that its driver places: constants in registers, and surfaces in the binding table.
+//! Inputs of a program that its driver places: constants in registers, surfaces in the binding table, samplers.
 //!
 //! The compiler chooses the places and reports them; the driver fills them. Registers of a compute thread:
 //!
@@ -7,6 +7,8 @@
 //! g1 …            constants that all threads share ([`BindMap::constants`]), eight to a register
 //! the next one    constants of the thread: its number within the workgroup, if the program reads that
 //! ```
+//!
+//! Descriptors whose index is not known when compiling are read from [`crate::set_memory`].
 
 use crate::error::{Error, Result};
 use crate::mir::GRF_DWORDS;
@@ -16,6 +18,9 @@ use tepui_ir::{Attrs, Builtin, Op, Shader};
 /// Maximum number of binding table entries: higher indices have a meaning of their own. source: Mesa,
 /// `brw_compiler.h` (`BRW_MAX_BINDING_TABLE_SIZE`)
 pub const MAX_SURFACES: usize = 240;
+
+/// Maximum number of samplers of a stage. source: Mesa, `anv_private.h` (`MAX_SAMPLER_TABLE_SIZE`)
+pub const MAX_SAMPLERS: usize = 128;
 
 /// Maximum number of registers with constants.
 const MAX_CONSTANT_REGISTERS: usize = 64;
@@ -35,6 +40,30 @@ pub enum Constant {
     BufferAddress(u8, bool),
     /// The number of the view that is drawn.
     ViewIndex,
+    /// The low or the high half of the address of a descriptor set's memory ([`crate::set_memory`]).
+    SetAddress(u32, bool),
+    /// The dynamic offset of a buffer that is found in set memory.
+    DynamicOffset {
+        /// Descriptor set.
+        set: u32,
+        /// Binding in the set.
+        binding: u32,
+        /// Element of the binding.
+        element: u32,
+    },
+}
+
+/// The interpretation of an image's memory by a surface state.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum View {
+    /// For the sampler: the image view as it is, with its swizzle. Sampled images, input attachments, uniform texel buffers.
+    Sampled,
+    /// For typed messages of the data port, and for queries of the size: the view's own format without a swizzle. Cubes
+    /// are arrays of faces. Storage images and storage texel buffers.
+    Storage,
+    /// As [`View::Storage`], in the format R8, R16, R32 or R32G32 of unsigned integers that has the size of a texel: for
+    /// reads of formats that the data port does not convert ([`crate::set_memory::reads_raw`]).
+    Raw,
 }
 
 /// An entry of the binding table.
@@ -49,6 +78,17 @@ pub enum Surface {
         /// Element of the binding.
         element: u32,
     },
+    /// An image or texel buffer of a descriptor set.
+    Image {
+        /// Descriptor set.
+        set: u32,
+        /// Binding in the set.
+        binding: u32,
+        /// Element of the binding: planes of an image of several formats are elements of their own.
+        element: u32,
+        /// Its interpretation.
+        view: View,
+    },
     /// The constant data of the program, as a raw surface.
     Data,
     /// A colour target, by its location; a null surface where the rendering has none. Those of a fragment program are its
@@ -56,6 +96,17 @@ pub enum Surface {
     Target(u8),
     /// A null surface, which a fragment program without colours writes.
     NoTarget,
+}
+
+/// An entry of the sampler table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Sampler {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding in the set.
+    pub binding: u32,
+    /// Element of the binding.
+    pub element: u32,
 }
 
 /// The places of constants and surfaces.
@@ -68,6 +119,8 @@ pub struct BindMap {
     pub thread_constants: bool,
     /// The binding table.
     pub surfaces: Vec<Surface>,
+    /// The sampler table: SAMPLER_STATEs of 16 bytes each in a row.
+    pub samplers: Vec<Sampler>,
 }
 
 impl BindMap {
@@ -163,6 +216,16 @@ impl BindMap {
             self.surfaces.len() - 1
         });
         (at < MAX_SURFACES).then_some(at as u8)
+    }
+
+    /// The index of a sampler in the sampler table, where it gets a place if it has none; nothing if the table is full.
+    pub fn sampler(&mut self, sampler: Sampler) -> Option<u8> {
+        let at = self.samplers.iter().position(|&s| s == sampler);
+        let at = at.unwrap_or_else(|| {
+            self.samplers.push(sampler);
+            self.samplers.len() - 1
+        });
+        (at < MAX_SAMPLERS).then_some(at as u8)
     }
 
     /// The index of the buffer that a handle names, if that is known when compiling.

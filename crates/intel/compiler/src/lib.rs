@@ -21,14 +21,16 @@ pub mod mir;
 pub mod print;
 pub mod scalars;
 mod select;
+pub mod set_memory;
 pub mod stage;
 pub mod stats;
 pub mod system_values;
 pub mod target;
 pub mod vue;
 
-pub use bind::{BindMap, Constant, Surface};
+pub use bind::{BindMap, Constant, Sampler, Surface, View};
 pub use error::{Error, Result};
+pub use set_memory::SetBinding;
 pub use stage::{FragmentState, StageInfo, Variant};
 pub use stats::Stats;
 
@@ -54,7 +56,9 @@ const MAX_SCALAR_UNITS: u16 = 72;
 
 /// Options of the compiler.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct Options<'a> {
+    /// The placement of bindings in the memory of their sets; if there is none, [`set_memory::placement`] decides.
+    pub sets: &'a [SetBinding],
     /// Channels of a thread: 8, 16 or 32; 0 chooses.
     pub width: u8,
     /// Maximum number of registers that values take; 0 for all.
@@ -65,7 +69,7 @@ pub struct Options {
     pub fragment: FragmentState,
 }
 
-impl Options {
+impl Options<'_> {
     fn checks(&self) -> bool {
         self.check || cfg!(debug_assertions)
     }

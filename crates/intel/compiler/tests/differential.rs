@@ -12,7 +12,7 @@ use tepui_ir::interp::Memory;
 use tepui_ir_gen::{Config, program};
 
 /// The compiler with its options.
-struct Eu(Options);
+struct Eu(Options<'static>);
 
 /// A program, and its machine IR if `TEPUI_MIR` asks for that; `TEPUI_LISTING` prints every program.
 struct Compiled {
@@ -100,14 +100,14 @@ fn machine() -> Machine {
     Machine::new(chip("skl").expect("a chip"), options)
 }
 
-fn check(seeds: Range<u64>, config: &Config, options: Options, optimised: bool) -> Tally {
+fn check(seeds: Range<u64>, config: &Config, options: Options<'static>, optimised: bool) -> Tally {
     let program = |seed| program(seed, config);
     let t = differential::check(&Eu(options), || Model(machine()), seeds, &program, optimised);
     println!("{t:?}");
     t
 }
 
-fn options(width: u8) -> Options {
+fn options(width: u8) -> Options<'static> {
     Options { width, check: true, ..Options::default() }
 }
 
