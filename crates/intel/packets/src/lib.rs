@@ -34,6 +34,7 @@
 pub mod bindings;
 pub mod command;
 pub mod gen12;
+mod gen12_as_gen9;
 pub mod media;
 pub mod mi;
 pub mod output;
