@@ -34,6 +34,7 @@ pub mod descriptor;
 pub mod device;
 pub mod dispatch;
 pub mod draws;
+pub mod dynamic;
 pub mod entry;
 pub mod error;
 pub mod executable;
@@ -163,7 +164,12 @@ macro_rules! device_commands {
             vkCmdDispatch<B>, vkCmdDispatchBase<B>, vkCmdDispatchIndirect<B>, vkCmdBeginRenderPass<B>,
             vkCmdBeginRenderPass2<B>, vkCmdNextSubpass<B>, vkCmdNextSubpass2<B>, vkCmdEndRenderPass<B>,
             vkCmdEndRenderPass2<B>, vkCmdBeginRendering<B>, vkCmdEndRendering<B>, vkCmdExecuteCommands<B>,
-            vkCmdPipelineBarrier<B>, vkCmdPipelineBarrier2<B>, vkCmdSetViewport<B>,
+            vkCmdPipelineBarrier<B>, vkCmdPipelineBarrier2<B>, vkCmdSetDeviceMask<B>,
+            vkCmdBeginDebugUtilsLabelEXT<B>, vkCmdEndDebugUtilsLabelEXT<B>,
+            vkCmdInsertDebugUtilsLabelEXT<B>,
+        }
+        dynamic::{
+            vkCmdSetViewport<B>,
             vkCmdSetViewportWithCount<B>, vkCmdSetScissor<B>, vkCmdSetScissorWithCount<B>,
             vkCmdSetLineWidth<B>, vkCmdSetDepthBias<B>, vkCmdSetDepthBias2EXT<B>, vkCmdSetBlendConstants<B>, vkCmdSetDepthBounds<B>,
             vkCmdSetStencilCompareMask<B>, vkCmdSetStencilWriteMask<B>, vkCmdSetStencilReference<B>,
@@ -183,9 +189,7 @@ macro_rules! device_commands {
             vkCmdSetLineRasterizationModeEXT<B>, vkCmdSetLineStippleEnableEXT<B>, vkCmdSetLineStipple<B>,
             vkCmdSetRasterizationStreamEXT<B>, vkCmdSetTessellationDomainOriginEXT<B>,
             vkCmdSetVertexInputEXT<B>, vkCmdSetRenderingAttachmentLocations<B>,
-            vkCmdSetRenderingInputAttachmentIndices<B>, vkCmdSetDeviceMask<B>,
-            vkCmdBeginDebugUtilsLabelEXT<B>, vkCmdEndDebugUtilsLabelEXT<B>,
-            vkCmdInsertDebugUtilsLabelEXT<B>,
+            vkCmdSetRenderingInputAttachmentIndices<B>,
         }
         unoffered::{
             vkCmdSetConservativeRasterizationModeEXT<B>, vkCmdSetExtraPrimitiveOverestimationSizeEXT<B>,

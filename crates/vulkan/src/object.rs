@@ -204,3 +204,11 @@ pub unsafe fn enumerate<T, U>(
         if n < items.len() { vk::Result::INCOMPLETE } else { vk::Result::SUCCESS }
     }
 }
+
+/// An array for closures, without a heap allocation for the usual counts.
+pub fn copied<T: Copy, const N: usize>(list: &[T], fill: T) -> ([T; N], usize) {
+    let mut out = [fill; N];
+    let n = list.len().min(N);
+    out[..n].copy_from_slice(&list[..n]);
+    (out, n)
+}
