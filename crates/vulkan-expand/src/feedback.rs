@@ -3,8 +3,7 @@
 use tepui_expand::capture::{ADDRESSES, LIMIT, VERTICES};
 use tepui_ir::{Op, Type};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
-
-use crate::builder::MetaBuilder;
+use tepui_vulkan_kit::MetaBuilder;
 
 /// Bytes of the parameters of a capture: the words that programs read ([`tepui_expand::capture`]), then the
 /// arguments of the indirect dispatch.

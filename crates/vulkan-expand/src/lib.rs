@@ -2,7 +2,7 @@
 //! the stages, and how draws are divided.
 //!
 //! - [`Program`]: programs that list vertices, place buffers, sum counts, capture vertices and count statistics, for sub-groups of any
-//!   power of two of lanes; [`MetaBuilder`] builds them
+//!   power of two of lanes
 //! - [`place::params`]: the parameters of a draw whose sizes only the GPU knows, which programs pass on
 //! - [`Order`], [`topology`]: the order of vertices in primitives, and the topologies that stages make
 //! - [`pieces`]: division of draws whose vertices need more memory than there is
@@ -12,7 +12,6 @@
 
 #![forbid(unsafe_code)]
 
-mod builder;
 pub mod counted;
 pub mod feedback;
 mod order;
@@ -22,7 +21,6 @@ mod program;
 mod statistics;
 pub mod topology;
 
-pub use builder::MetaBuilder;
 pub use order::{Order, UNROLL_ALL, UNROLL_FROM};
 pub use program::Program;
 pub use statistics::count_fragments;

@@ -2,8 +2,7 @@
 
 use tepui_ir::{Op, Type, Value};
 use tepui_vulkan::vk;
-
-use crate::builder::MetaBuilder;
+use tepui_vulkan_kit::MetaBuilder;
 
 /// The order of a topology's vertices in its primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,8 +6,8 @@ use tepui_expand::gather::word as gather;
 use tepui_expand::tessellate::word as tessellate;
 use tepui_expand::{TESSELLATED_B, word as stage};
 use tepui_ir::{Attrs, Op, Reduce, ReduceOp, Type, Value};
+use tepui_vulkan_kit::MetaBuilder;
 
-use crate::builder::MetaBuilder;
 use crate::order::{Order, position};
 
 /// The parameters of an expanded draw in memory, by byte: words of the geometry or control shader come first ([`stage`]).

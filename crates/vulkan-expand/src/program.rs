@@ -2,8 +2,8 @@
 
 use tepui_expand::tessellate::{self, Tessellation, Worker};
 use tepui_ir::{Shader, Stage};
+use tepui_vulkan_kit::MetaBuilder;
 
-use crate::builder::MetaBuilder;
 use crate::order::{Order, unroll};
 use crate::{feedback, place, statistics};
 

@@ -1,8 +1,8 @@
 //! Programs of pipeline statistics.
 
 use tepui_ir::{AtomicOp, Attrs, Mem, Op, Shader, Type, Value};
+use tepui_vulkan_kit::MetaBuilder;
 
-use crate::builder::MetaBuilder;
 use crate::order::Order;
 
 /// Adds to a 64-bit number in memory.

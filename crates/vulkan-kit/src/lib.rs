@@ -4,14 +4,17 @@
 //! - [`recycle`]: memory that is used again, as the kernel clears and maps new memory slowly
 //! - [`slots`]: numbered places of a hardware table, one for all users of equal contents
 //! - [`variants`]: programs by the state that they are compiled for, and keys of caches
+//! - [`mod@builder`]: IR of the driver's own programs
 //! - [`queries`]: values and availability of queries in memory
 
+pub mod builder;
 pub mod heap;
 pub mod queries;
 pub mod recycle;
 pub mod slots;
 pub mod variants;
 
+pub use builder::MetaBuilder;
 pub use heap::Heap;
 pub use queries::QueryLayout;
 pub use recycle::Recycled;

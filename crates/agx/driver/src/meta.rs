@@ -17,7 +17,7 @@ use tepui_ir::{
     Resource, Sampling, Shader as Ir, Stage, TexOperands, Type, Value,
 };
 use tepui_vulkan::Result;
-use tepui_vulkan_expand::MetaBuilder;
+use tepui_vulkan_kit::MetaBuilder;
 
 use crate::caches::Meta;
 use crate::device::Device;

@@ -10,7 +10,7 @@ use tepui_ir::{
     Attrs, Barrier, Dim, MemSet, NumKind, Op, ResKind, Scope, TexOperands, Type, Value,
 };
 
-use tepui_vulkan_expand::MetaBuilder;
+use tepui_vulkan_kit::MetaBuilder;
 
 use super::pixels::Pixels as _;
 use super::{SIDE_WORDS, attrs};

@@ -1,7 +1,7 @@
 //! Addresses of pixels and descriptors of images in programs of the driver's own.
 
 use tepui_ir::{Access, Dim, NumKind, Op, ResKind, Resource, Value};
-use tepui_vulkan_expand::MetaBuilder;
+use tepui_vulkan_kit::MetaBuilder;
 
 /// Builder functions of programs that copy pixels.
 pub(super) trait Pixels {

@@ -1,6 +1,16 @@
-//! The builder of the driver's own programs: IR with words of the driver's, addresses and control flow.
+//! Builder of the driver's own programs: IR with words of the driver's, addresses and control flow.
 
-use tepui_ir::{Attrs, Builder, Builtin, Mem, Op, Shader, Type, Value};
+use tepui_ir::{Attrs, Builder, Builtin, Mem, Op, Region, Shader, Type, Value};
+
+/// Space of the driver's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Words {
+    /// Uniforms of the driver's, `load_uniform`.
+    #[default]
+    Uniform,
+    /// Push constants, `load_push`.
+    Push,
+}
 
 /// Builds a program's IR.
 pub struct MetaBuilder<'a> {
@@ -8,18 +18,35 @@ pub struct MetaBuilder<'a> {
     pub ir: Builder<'a>,
     /// Lanes of a sub-group.
     pub lanes: u32,
+    words: Words,
 }
 
 impl<'a> MetaBuilder<'a> {
     /// A builder at the end of a shader's root.
     pub fn new(s: &'a mut Shader, lanes: u32) -> Self {
-        MetaBuilder { ir: Builder::new(s), lanes }
+        MetaBuilder { ir: Builder::new(s), lanes, words: Words::default() }
+    }
+
+    /// The builder with the driver's words in a space.
+    #[must_use]
+    pub fn with_words(self, words: Words) -> Self {
+        MetaBuilder { words, ..self }
+    }
+
+    /// A builder at the end of a region.
+    fn within(&mut self, region: Region) -> MetaBuilder<'_> {
+        let ir = Builder::at(self.ir.shader, region);
+        MetaBuilder { ir, lanes: self.lanes, words: self.words }
     }
 
     /// A word of the driver's.
     pub fn driver(&mut self, word: u32) -> Value {
         let at = self.ir.u32(4 * word);
-        self.ir.load(Op::LoadUniform, Mem { align_log2: 2, ..Mem::default() }, &[at], Type::B32)
+        let op = match self.words {
+            Words::Uniform => Op::LoadUniform,
+            Words::Push => Op::LoadPush,
+        };
+        self.ir.load(op, Mem { align_log2: 2, ..Mem::default() }, &[at], Type::B32)
     }
 
     /// Two words of the driver's as an address.
@@ -74,7 +101,7 @@ impl<'a> MetaBuilder<'a> {
     pub fn when(&mut self, c: Value, f: impl FnOnce(&mut MetaBuilder<'_>)) {
         let s = &mut *self.ir.shader;
         let (then, els) = (s.make_region(), s.make_region());
-        let mut inner = MetaBuilder { ir: Builder::at(self.ir.shader, then), lanes: self.lanes };
+        let mut inner = self.within(then);
         f(&mut inner);
         inner.ir.yield_(&[]);
         Builder::at(self.ir.shader, els).yield_(&[]);
@@ -95,7 +122,7 @@ impl<'a> MetaBuilder<'a> {
         let (go, stop) = (s.make_region(), s.make_region());
         Builder::at(s, go).yield_(&[]);
         Builder::at(s, stop).break_(&params);
-        let mut inner = MetaBuilder { ir: Builder::at(s, region), lanes: self.lanes };
+        let mut inner = self.within(region);
         let on = test(&mut inner, &params);
         inner.ir.if_(on, go, stop, &[]);
         let next = body(&mut inner, &params);
