@@ -302,6 +302,18 @@ impl Format {
     pub fn from_vk(number: i32) -> Option<Format> {
         NUMBERS.iter().position(|&n| n == number).map(|at| ALL[at])
     }
+
+    /// The format of unsigned integers of at most 32 bits whose texels have `bytes` bytes, a power of two up to 16.
+    pub const fn uint_of_size(bytes: u32) -> Option<Format> {
+        Some(match bytes {
+            1 => Format::R8_UINT,
+            2 => Format::R16_UINT,
+            4 => Format::R32_UINT,
+            8 => Format::R32G32_UINT,
+            16 => Format::R32G32B32A32_UINT,
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Debug for Format {

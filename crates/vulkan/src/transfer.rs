@@ -245,14 +245,7 @@ fn as_words(format: Format, clear: [u32; 4]) -> Result<(Format, [u32; 4])> {
         true => codec.pack_u32(clear),
         false => codec.pack_f32(clear.map(f32::from_bits)),
     };
-    let words = match info.block.bytes {
-        1 => Format::R8_UINT,
-        2 => Format::R16_UINT,
-        4 => Format::R32_UINT,
-        8 => Format::R32G32_UINT,
-        16 => Format::R32G32B32A32_UINT,
-        _ => return Err(unsupported()),
-    };
+    let words = Format::uint_of_size(info.block.bytes).ok_or_else(unsupported)?;
     Ok((words, [0, 32, 64, 96].map(|shift| (bits >> shift) as u32)))
 }
 
