@@ -115,7 +115,7 @@ impl Encoder {
 
     fn image(
         &self,
-        (_, info, addresses): (&crate::Image, &backend::ImageInfo, backend::Addresses),
+        (_, info, addresses): (&Arc<crate::Image>, &backend::ImageInfo, backend::Addresses),
     ) -> String {
         format!("{:?} {}", info.format, self.at(addresses[0]))
     }

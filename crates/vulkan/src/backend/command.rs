@@ -174,7 +174,7 @@ pub struct Rendering<B: Backend> {
 /// A copy between an image and a buffer, or two images: pixels of one level and layer range.
 pub struct ImageCopy<'a, B: Backend> {
     /// Layout, description and addresses of the image.
-    pub image: (&'a B::Image, &'a ImageInfo, Addresses),
+    pub image: (&'a Arc<B::Image>, &'a ImageInfo, Addresses),
     /// Aspect, level and layers.
     pub layers: vk::ImageSubresourceLayers,
     /// First pixel.
@@ -195,9 +195,9 @@ pub struct BufferPixels {
 /// A region of a blit: corners in both images, and layers.
 pub struct Blit<'a, B: Backend> {
     /// Source image.
-    pub source: (&'a B::Image, &'a ImageInfo, Addresses),
+    pub source: (&'a Arc<B::Image>, &'a ImageInfo, Addresses),
     /// Destination image.
-    pub target: (&'a B::Image, &'a ImageInfo, Addresses),
+    pub target: (&'a Arc<B::Image>, &'a ImageInfo, Addresses),
     /// The region.
     pub region: vk::ImageBlit2,
     /// Linear filter.
