@@ -1,0 +1,220 @@
+//! Copies of texels.
+
+use tepui_ir::{Builtin, Dim, Op, ResKind, Type, Value};
+use tepui_vulkan_kit::MetaBuilder;
+
+use crate::image::{self, Place};
+use crate::packing::{Numbers, Packing};
+use crate::program::{Output, Side};
+use crate::words::{CopyWords, SideWords, word};
+
+/// The words of the two sides.
+const FROM: u32 = word!(CopyWords, from);
+const TO: u32 = word!(CopyWords, to);
+const SIZE: u32 = word!(CopyWords, size);
+
+/// Spreads the bits of a number of at most 8 or 16 bits: every other bit is free for another's.
+pub fn spread(m: &mut MetaBuilder<'_>, v: Value, bits: u32) -> Value {
+    let mut v = v;
+    let steps = [(8, 0x00ff_00ff_u32), (4, 0x0f0f_0f0f), (2, 0x3333_3333), (1, 0x5555_5555)];
+    for (n, mask) in steps.into_iter().filter(|s| 2 * s.0 <= bits) {
+        let up = m.shl(v, n);
+        let both = m.op(Op::IOr, v, up);
+        let mask = m.ir.u32(mask);
+        v = m.op(Op::IAnd, both, mask);
+    }
+    v
+}
+
+/// The address of an element of memory whose [`SideWords`] begin at word `w`.
+pub fn address(
+    m: &mut MetaBuilder<'_>,
+    w: u32,
+    tiled: bool,
+    element: u32,
+    at: [Value; 3],
+) -> Value {
+    let base = m.driver_long(w + word!(SideWords, base));
+    let slice = m.driver_long(w + word!(SideWords, slice_pitch));
+    let [x, y, z] = image::plus(m, at, w + word!(SideWords, first));
+    let z = m.long(z);
+    let deep = m.op(Op::IMul, z, slice);
+    let start = m.op(Op::IAdd, base, deep);
+    let pitch = m.driver(w + word!(SideWords, pitch));
+    let index = if tiled {
+        let log2 = w + word!(SideWords, tile_log2);
+        let (lw, lh) = (m.driver(log2), m.driver(log2 + 1));
+        let one = m.ir.u32(1);
+        let inside = |m: &mut MetaBuilder<'_>, v: Value, l: Value| {
+            let n = m.op(Op::IShl, one, l);
+            let mask = m.op(Op::ISub, n, one);
+            m.op(Op::IAnd, v, mask)
+        };
+        let (ix, iy) = (inside(m, x, lw), inside(m, y, lh));
+        let (tx, ty) = (m.op(Op::UShr, x, lw), m.op(Op::UShr, y, lh));
+        let row = m.op(Op::IMul, ty, pitch);
+        let tile = m.op(Op::IAdd, row, tx);
+        let both = m.op(Op::IAdd, lw, lh);
+        let tile = m.op(Op::IShl, tile, both);
+        let (sx, sy) = (spread(m, ix, 8), spread(m, iy, 8));
+        let sy = m.shl(sy, 1);
+        let morton = m.op(Op::IOr, sx, sy);
+        let n = m.op(Op::IAdd, tile, morton);
+        let n = m.long(n);
+        let e = m.ir.u64(u64::from(element));
+        m.op(Op::IMul, n, e)
+    } else {
+        let (y, pitch, x) = (m.long(y), m.long(pitch), m.long(x));
+        let row = m.op(Op::IMul, y, pitch);
+        let e = m.ir.u64(u64::from(element));
+        let x = m.op(Op::IMul, x, e);
+        m.op(Op::IAdd, row, x)
+    };
+    m.op(Op::IAdd, start, index)
+}
+
+/// Copies elements of `units` units of `unit` bytes between two pieces of memory, each of them `tiled` or not.
+pub(crate) fn copy_memory(m: &mut MetaBuilder<'_>, unit: u8, units: u8, tiled: [bool; 2]) {
+    Place::new(m, Output::Store, 0).when_inside(m, SIZE, |m, at| {
+        let element = u32::from(unit) * u32::from(units);
+        let a = address(m, FROM, tiled[0], element, at);
+        let b = address(m, TO, tiled[1], element, at);
+        let ty = match unit {
+            1 => Type::vec(8, 1),
+            2 => Type::vec(16, 1),
+            4 => Type::B32,
+            8 => Type::vec(32, 2),
+            _ => Type::vec(32, 4),
+        };
+        for k in 0..i32::from(units) {
+            let v = m.load(a, ty, i32::from(unit) * k);
+            m.store(b, v, i32::from(unit) * k);
+        }
+    });
+}
+
+/// Location of a texel.
+enum Location {
+    /// An address.
+    Address(Value),
+    /// An image and coordinates.
+    Image(Value, Value),
+    /// The fragment.
+    Fragment,
+}
+
+/// A texel that was read.
+enum Texel {
+    /// Its words.
+    Words(Vec<Value>),
+    /// Its components.
+    Components(Value),
+}
+
+impl Texel {
+    fn words(self, m: &mut MetaBuilder<'_>, packing: &Packing) -> Vec<Value> {
+        match self {
+            Texel::Words(words) => words,
+            Texel::Components(v) => packing.pack(m, v),
+        }
+    }
+
+    fn components(self, m: &mut MetaBuilder<'_>, from: &Packing, to: &Packing) -> Value {
+        match self {
+            Texel::Components(v) if from == to => v,
+            other => {
+                let words = other.words(m, from);
+                to.unpack(m, &words)
+            }
+        }
+    }
+}
+
+/// Copies texels of `samples` samples; at least one side is not in memory.
+pub(crate) fn copy_texels(m: &mut MetaBuilder<'_>, from: Side, to: Side, samples: u8) {
+    let packing = |side: Side, other: Side| match (side, other) {
+        (Side::Image(p) | Side::Drawn(_, p), _) | (_, Side::Image(p) | Side::Drawn(_, p)) => p,
+        _ => Packing { numbers: Numbers::Uint, fields: [(0, 0, 0); 4], bytes: 0 },
+    };
+    let (a, b) = (packing(from, to), packing(to, from));
+    let output = match to {
+        Side::Drawn(output, _) => output,
+        _ => Output::Store,
+    };
+    let place = Place::new(m, output, TO + word!(SideWords, first));
+    let ms = samples > 1;
+    let mut binding = 0;
+    let mut image_of = |m: &mut MetaBuilder<'_>, side: Side, kind: ResKind| {
+        let Side::Image(p) = side else { return None };
+        let image = image::image(m, binding, kind, p.kind(), Dim::D2, ms);
+        binding += 1;
+        Some(image)
+    };
+    let source = image_of(m, from, ResKind::Texture);
+    let target = image_of(m, to, ResKind::StorageImage);
+    place.when_inside(m, SIZE, |m, at| {
+        let locate = |m: &mut MetaBuilder<'_>, side: Side, image: Option<Value>, w: u32| match side
+        {
+            Side::Memory { tiled } => {
+                let element = u32::from(a.bytes) * u32::from(samples);
+                Location::Address(address(m, w, tiled, element, at))
+            }
+            _ => image.map_or(Location::Fragment, |image| {
+                let at = image::plus(m, at, w + word!(SideWords, first));
+                Location::Image(image, m.ir.vec(&at))
+            }),
+        };
+        let (source, target) = (locate(m, from, source, FROM), locate(m, to, target, TO));
+        if ms && output != Output::Store {
+            // A fragment for each sample.
+            let sample = m.ir.builtin(Builtin::SampleId, Type::B32);
+            let source = match source {
+                Location::Address(at) => {
+                    let bytes = m.ir.u32(u32::from(a.bytes));
+                    let offset = m.op(Op::IMul, sample, bytes);
+                    let offset = m.long(offset);
+                    Location::Address(m.op(Op::IAdd, at, offset))
+                }
+                other => other,
+            };
+            copy_sample(m, (&source, &a), (&target, &b), output, (Some(sample), 0));
+            return;
+        }
+        for n in 0..samples {
+            let sample = ms.then(|| m.ir.u32(u32::from(n)));
+            copy_sample(m, (&source, &a), (&target, &b), output, (sample, n));
+        }
+    });
+}
+
+/// Copies a sample, which memory has `number` texels further on.
+fn copy_sample(
+    m: &mut MetaBuilder<'_>,
+    (source, a): (&Location, &Packing),
+    (target, b): (&Location, &Packing),
+    output: Output,
+    (sample, number): (Option<Value>, u8),
+) {
+    let offset = i32::from(number) * i32::from(a.bytes);
+    let texel = match *source {
+        Location::Address(at) => Texel::Words(a.load(m, at, offset)),
+        Location::Image(image, at) => {
+            Texel::Components(image::fetch(m, image, a.kind(), at, sample))
+        }
+        Location::Fragment => return,
+    };
+    match *target {
+        Location::Address(at) => {
+            let words = texel.words(m, a);
+            b.store(m, at, &words, offset);
+        }
+        Location::Image(image, at) => {
+            let v = texel.components(m, a, b);
+            image::store(m, image, b.kind(), at, sample, v);
+        }
+        Location::Fragment => {
+            let v = texel.components(m, a, b);
+            image::write_fragment(m, output, b.kind(), v);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Levels of images as programs see them.
+
+use std::sync::Arc;
+
+use tepui_format::{Format, Numeric};
+use tepui_ir::NumKind;
+use tepui_vulkan::backend::{Addresses, Backend, ImageInfo, ImageRef};
+use tepui_vulkan::vk;
+
+use crate::packing::Packing;
+use crate::program::{Output, Side};
+use crate::words::{SideWords, split};
+
+/// A level of an image's plane.
+pub struct Level<'a, B: Backend> {
+    /// Layout of the image.
+    pub image: &'a Arc<B::Image>,
+    /// Description of the image.
+    pub info: &'a ImageInfo,
+    /// GPU addresses of the image's planes.
+    pub addresses: Addresses,
+    /// Plane.
+    pub plane: usize,
+    /// Format of the plane's texels.
+    pub format: Format,
+    /// Level.
+    pub level: u32,
+}
+
+impl<B: Backend> Clone for Level<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B: Backend> Copy for Level<'_, B> {}
+
+impl<'a, B: Backend> Level<'a, B> {
+    /// Layers, or slices of a 3D image.
+    #[must_use]
+    pub fn slices(&self) -> u32 {
+        match self.is_volume() {
+            true => (self.info.extent[2] >> self.level).max(1),
+            false => self.info.layers,
+        }
+    }
+
+    /// Whether the image is three-dimensional.
+    #[must_use]
+    pub fn is_volume(&self) -> bool {
+        self.info.image_type == vk::ImageType::_3D
+    }
+
+    /// All layers as an array, in a format; slices of a 3D image are layers.
+    #[must_use]
+    pub fn as_array(self, format: Format) -> View<'a, B> {
+        View { layers: [0, self.slices()], of: self, format, shape: Shape::Array }
+    }
+
+    /// The level in its own shape and format: a volume if the image is three-dimensional.
+    #[must_use]
+    pub fn whole(self) -> View<'a, B> {
+        let view = self.as_array(self.format);
+        match self.is_volume() {
+            true => View { layers: [0, 1], shape: Shape::Volume, ..view },
+            false => view,
+        }
+    }
+}
+
+/// Shape of a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// An array of two-dimensional layers, which may be slices of a 3D image.
+    Array,
+    /// All slices of a 3D image.
+    Volume,
+}
+
+/// Texels of a level in a format.
+pub struct View<'a, B: Backend> {
+    /// The level.
+    pub of: Level<'a, B>,
+    /// Format. If its texels are the blocks of a compressed image, coordinates count blocks.
+    pub format: Format,
+    /// First layer and layers of an array.
+    pub layers: [u32; 2],
+    /// Shape.
+    pub shape: Shape,
+}
+
+impl<B: Backend> Clone for View<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B: Backend> Copy for View<'_, B> {}
+
+impl<B: Backend> View<'_, B> {
+    /// The view as an attachment, from a layer on.
+    pub(crate) fn attachment(&self, layer: u32, layers: u32) -> ImageRef<B> {
+        let Level { image, info, addresses, plane, level, .. } = self.of;
+        ImageRef {
+            image: image.clone(),
+            info: *info,
+            addresses,
+            plane,
+            format: self.format,
+            level,
+            layer: self.layers[0] + layer,
+            layers,
+        }
+    }
+}
+
+/// A binding of a program.
+pub enum Binding<'a, B: Backend> {
+    /// A texture.
+    Texture(View<'a, B>),
+    /// A texture whose components are those of a packing, in their number format.
+    Bits(View<'a, B>, Packing),
+    /// A texture with a sampler that clamps to the edges; whether it filters linearly.
+    Sampled(View<'a, B>, bool),
+    /// A storage image that is written.
+    Storage(View<'a, B>),
+}
+
+impl<B: Backend> Clone for Binding<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B: Backend> Copy for Binding<'_, B> {}
+
+/// Arrangement of elements in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// Rows.
+    Linear {
+        /// Bytes from row to row.
+        row_pitch: u32,
+    },
+    /// Rows of tiles, in which elements are in Morton order, x first.
+    Tiled {
+        /// Tiles in a row.
+        pitch: u32,
+        /// Logarithms of a tile's columns and rows, at most 8.
+        tile_log2: [u32; 2],
+    },
+}
+
+/// Elements in memory: texels with all their samples, or compressed blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Address of the first element.
+    pub address: u64,
+    /// Bytes from layer to layer or slice to slice.
+    pub slice_pitch: u64,
+    /// Arrangement of a slice.
+    pub arrangement: Arrangement,
+    /// Bytes of an element.
+    pub element: u32,
+}
+
+impl Memory {
+    /// Whether elements are in tiles.
+    pub(crate) fn is_tiled(&self) -> bool {
+        matches!(self.arrangement, Arrangement::Tiled { .. })
+    }
+}
+
+/// How programs reach the texels of a level.
+pub enum Texels<'a, B: Backend> {
+    /// At addresses that they compute.
+    Memory(Memory),
+    /// As texels of a view of all layers ([`Level::as_array`]), in components of a packing: read as a texture, written as a storage
+    /// image.
+    Image(View<'a, B>, Packing),
+    /// By drawing, in components of a packing, to write them.
+    Drawn(View<'a, B>, Output, Packing),
+}
+
+impl<B: Backend> Texels<'_, B> {
+    /// The side's part of a program's key.
+    pub(crate) fn side(&self) -> Side {
+        match *self {
+            Texels::Memory(ref m) => Side::Memory { tiled: m.is_tiled() },
+            Texels::Image(_, packing) => Side::Image(packing),
+            Texels::Drawn(_, output, packing) => Side::Drawn(output, packing),
+        }
+    }
+
+    /// The side's words, from an element on.
+    pub(crate) fn words(&self, first: [u32; 3]) -> SideWords {
+        let Texels::Memory(m) = self else { return SideWords { first, ..SideWords::default() } };
+        let (pitch, tile_log2) = match m.arrangement {
+            Arrangement::Linear { row_pitch } => (row_pitch, [0; 2]),
+            Arrangement::Tiled { pitch, tile_log2 } => (pitch, tile_log2),
+        };
+        let (base, slice_pitch) = (split(m.address), split(m.slice_pitch));
+        SideWords { base, slice_pitch, pitch, tile_log2, first }
+    }
+}
+
+/// Texels of a level that launches are about to overwrite.
+pub struct Area<'a, B: Backend> {
+    /// The level.
+    pub of: Level<'a, B>,
+    /// First column, row and layer or slice, in elements.
+    pub first: [u32; 3],
+    /// Columns, rows and layers or slices, in elements.
+    pub size: [u32; 3],
+}
+
+/// Number format that shaders see of a format, or of one aspect of depth and stencil.
+#[must_use]
+pub fn kind_of(f: Format) -> NumKind {
+    match f.info().numeric() {
+        Numeric::Uint => NumKind::Uint,
+        Numeric::Sint => NumKind::Sint,
+        _ => NumKind::Float,
+    }
+}
