@@ -1,7 +1,7 @@
 #![no_main]
-//! Arbitrary bytes as SPIR-V: a module that the front end accepts is compiled for Skylake or refused with a reason; the
-//! compiler finds no error in its own output, and it never panics. The first byte chooses: a random valid program
-//! from a seed, or the rest as SPIR-V, and the channels of a thread.
+//! Arbitrary bytes as SPIR-V: a module that the front end accepts is compiled for Skylake or Tiger Lake, or refused with
+//! a reason; the compiler finds no error in its own output, and it never panics. The first byte chooses: a random valid
+//! program from a seed, or the rest as SPIR-V; the channels of a thread, and the GPU.
 
 use libfuzzer_sys::fuzz_target;
 use tepui_intel_compiler::{Options, compile};
@@ -26,7 +26,8 @@ fuzz_target!(|data: &[u8]| {
             _ => return,
         }
     };
-    match compile(&mut s, Generation::Gen9, &options) {
+    let generation = if first & 16 != 0 { Generation::Gen12 } else { Generation::Gen9 };
+    match compile(&mut s, generation, &options) {
         Err(e) if e.is_bug() => panic!("{e}"),
         _ => {}
     }

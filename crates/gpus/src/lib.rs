@@ -265,7 +265,7 @@ impl Gpu {
                 Support::Tested
             }
             // Compute shaders with buffers.
-            (Gpu::Intel(chip), Feature::Compiler) if chip.id == "skl" => Support::Partial,
+            (Gpu::Intel(_), Feature::Compiler) => Support::Partial,
             (Gpu::Intel(chip), Feature::Layout) if chip.id == "skl" => Support::Tested,
             (Gpu::Intel(_) | Gpu::Mali(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,
@@ -324,7 +324,7 @@ mod tests {
         let m2: Gpu = "m2".parse().unwrap();
         assert_eq!(
             m2.require(Feature::Compiler).unwrap_err().to_string(),
-            "there is no compiler for m2; there is one for m1, skl"
+            "there is no compiler for m2; there is one for m1, skl, tgl"
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tepui_intel_isa::layout::Targets;
 use tepui_intel_isa::{Arf, DecodeError, Desc, Form, Generation, Inst, Location, Opcode, Register};
 
 use crate::access::{Access, Descriptors};
@@ -119,6 +120,15 @@ impl Code {
         }
         let descriptors = descriptors(&insts);
         Ok(Code { insts, offsets, targets, descriptors })
+    }
+
+    /// A program of instructions whose jumps have their targets as indices instead of offsets.
+    pub fn with_targets(insts: Vec<Inst>, targets: &[Targets]) -> Code {
+        let index = |target: Option<usize>| target.map(|n| n as u32);
+        let targets = targets.iter().map(|to| [index(to.jip), index(to.uip)]).collect();
+        let offsets = (0..insts.len()).map(|n| 16 * n).collect();
+        let descriptors = descriptors(&insts);
+        Code { insts, offsets, targets, descriptors }
     }
 
     /// Number of instructions.

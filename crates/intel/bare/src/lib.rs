@@ -11,10 +11,11 @@ mod memory;
 use std::collections::BTreeMap;
 
 use memory::Layout;
-use tepui_intel_chips::Chip;
+use tepui_intel_chips::{Chip, Generation};
 use tepui_intel_compiler::{Constant, Program, Surface};
 use tepui_intel_model::{Batch, Gpu, JobFault, JobStats, Options};
 use tepui_intel_packets::Problem;
+use tepui_intel_packets::gen12::StateBaseAddress as Gen12StateBaseAddress;
 use tepui_intel_packets::media::{
     GpgpuWalker, InterfaceDescriptorData, MediaCurbeLoad, MediaInterfaceDescriptorLoad,
     MediaVfeState, SharedLocalMemorySize, SimdSize,
@@ -69,13 +70,14 @@ impl Bindings {
 /// A GPU without a driver.
 pub struct Machine {
     gpu: Gpu,
+    generation: Generation,
 }
 
 impl Machine {
     /// A GPU of a chip.
     #[must_use]
     pub fn new(chip: &'static Chip, options: Options) -> Machine {
-        Machine { gpu: Gpu::new(chip, options) }
+        Machine { gpu: Gpu::new(chip, options), generation: chip.generation }
     }
 
     /// Runs workgroups of a program; the buffers then hold what they left.
@@ -126,7 +128,14 @@ impl Machine {
         let scratch_at = m.reserve((1024 << scratch) * memory::SLOTS, PAGE);
         let descriptor = descriptor(program, code, table, threads);
         let descriptor = m.place(&descriptor.pack()?, PAGE);
-        let batch = batch(program, &m, [constants_at, descriptor, scratch_at], &constants, groups)?;
+        let mut batch = bases(self.generation, m.address(0))?;
+        batch.extend(dispatch(
+            program,
+            &m,
+            [constants_at, descriptor, scratch_at],
+            &constants,
+            groups,
+        )?);
         let batch_at = m.place(&batch, PAGE);
         let vm = m.bind().map_err(Error::Memory)?;
         let mut context = self.gpu.context();
@@ -244,27 +253,41 @@ fn descriptor(program: &Program, code: u64, table: u64, threads: u32) -> Interfa
     }
 }
 
-fn batch(
+/// The command that sets all bases but that of scratch memory to one address.
+fn bases(generation: Generation, base: u64) -> Result<Vec<u8>, Problem> {
+    // The fields have the same names on both generations.
+    macro_rules! pack {
+        ($command:ident) => {
+            $command {
+                general_state_base_address_modify_enable: true,
+                general_state_base_address: 0,
+                surface_state_base_address_modify_enable: true,
+                surface_state_base_address: base,
+                dynamic_state_base_address_modify_enable: true,
+                dynamic_state_base_address: base,
+                instruction_base_address_modify_enable: true,
+                instruction_base_address: base,
+                ..$command::default()
+            }
+            .pack()
+            .map(|bytes| bytes.to_vec())
+        };
+    }
+    match generation {
+        Generation::Gen9 => pack!(StateBaseAddress),
+        Generation::Gen12 => pack!(Gen12StateBaseAddress),
+    }
+}
+
+/// Everything that dispatches the workgroups, to the end of the batch.
+fn dispatch(
     program: &Program,
     m: &Layout,
     [constants_at, descriptor, scratch_at]: [u64; 3],
     constants: &[u8],
     groups: [u32; 3],
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>, Problem> {
     let mut batch = Vec::new();
-    let base = m.address(0);
-    let bases = StateBaseAddress {
-        general_state_base_address_modify_enable: true,
-        general_state_base_address: 0,
-        surface_state_base_address_modify_enable: true,
-        surface_state_base_address: base,
-        dynamic_state_base_address_modify_enable: true,
-        dynamic_state_base_address: base,
-        instruction_base_address_modify_enable: true,
-        instruction_base_address: base,
-        ..StateBaseAddress::default()
-    };
-    batch.extend(bases.pack()?);
     let vfe = MediaVfeState {
         per_thread_scratch_space: scratch(program),
         scratch_space_base_pointer: m.address(scratch_at),

@@ -42,8 +42,15 @@ use tepui_passes::pipeline::Pipeline;
 use tepui_regalloc::alloc::{self, Registers};
 use tepui_regalloc::{RegSet, cse, dce, liveness, phis, schedule, spill};
 
-/// Maximum number of threads of a workgroup. source: Mesa, `intel_device_info.c` (`max_cs_threads` of Skylake)
-pub const MAX_THREADS: u32 = 56;
+/// Maximum number of threads of a workgroup. source: Mesa, `intel_device_info.c` (`max_cs_threads`;
+/// `max_cs_workgroup_threads` is at most 64)
+#[must_use]
+pub const fn max_threads(generation: Generation) -> u32 {
+    match generation {
+        Generation::Gen9 => 56,
+        Generation::Gen12 => 64,
+    }
+}
 
 /// Maximum bytes of scratch memory of a thread: 2 MiB are what MEDIA_VFE_STATE can give.
 const MAX_SCRATCH: u64 = 2 << 20;
@@ -125,6 +132,7 @@ pub enum Snapshot<'a> {
 /// When [`Options::check`] is set, and in debug builds, if a pass leaves an invalid shader.
 pub fn prepare(
     s: &mut Shader,
+    generation: Generation,
     options: &Options,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) {
@@ -136,23 +144,23 @@ pub fn prepare(
         }
         after(name, Snapshot::Ir(s));
     };
-    let mut p = Pipeline::new(target().lanes, &mut look);
+    let mut p = Pipeline::new(target(generation).lanes, &mut look);
     p.with(s, "system_values", system_values::run);
     p.optimise(s);
-    lower_rest(s, &mut p);
+    lower_rest(s, generation, &mut p);
 }
 
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
-pub fn lower(s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
-    let mut p = Pipeline::new(target().lanes, look);
+pub fn lower(s: &mut Shader, generation: Generation, look: &mut dyn FnMut(&'static str, &Shader)) {
+    let mut p = Pipeline::new(target(generation).lanes, look);
     p.with(s, "system_values", system_values::run);
-    lower_rest(s, &mut p);
+    lower_rest(s, generation, &mut p);
 }
 
-fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
+fn lower_rest(s: &mut Shader, generation: Generation, p: &mut Pipeline<'_>) {
     p.run(s, "lower_atomics");
     // Selection refuses what is left, and names it.
-    let _ = tepui_passes::target::lower(s, &target(), p);
+    let _ = tepui_passes::target::lower(s, &target(generation), p);
 }
 
 /// Compiles a shader: passes, selection, allocation, packing. `after` sees each stage's result.
@@ -166,7 +174,7 @@ pub fn compile_with(
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     stack::for_shader(s).run(|| {
-        prepare(s, options, after);
+        prepare(s, generation, options, after);
         compile_prepared(s, generation, options, after)
     })
 }
@@ -192,9 +200,6 @@ pub fn compile_prepared(
     if s.info.stage != Stage::Compute {
         return Err(Error::Stage(s.info.stage));
     }
-    if generation != Generation::Gen9 {
-        return Err(Error::Feature("code for generations other than Gen9"));
-    }
     limits(s)?;
     stack::for_shader(s).run(|| {
         let width = match options.width {
@@ -216,11 +221,11 @@ fn widest(
     if invocations <= 8 {
         return back_end(s, generation, 8, options, after);
     }
-    if invocations > 16 * MAX_THREADS {
+    if invocations > 16 * max_threads(generation) {
         return back_end(s, generation, 32, options, after);
     }
     let first = back_end(s, generation, 16, options, after)?;
-    if first.stats.spills == 0 || invocations > 8 * MAX_THREADS {
+    if first.stats.spills == 0 || invocations > 8 * max_threads(generation) {
         return Ok(first);
     }
     let second = back_end(s, generation, 8, options, after)?;
@@ -283,12 +288,13 @@ fn unmasked_units<const W: u8>(f: &mir::Function) -> Result<u16> {
 /// Selects instructions and removes those that nothing uses; with the units of values that are not masked.
 fn selected<const W: u8>(
     s: &Shader,
+    generation: Generation,
     scalars: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<(mir::Function, BindMap, u16)> {
     let mut map = BindMap::new(s)?;
     let scalars = scalars.then(|| scalars::Scalars::new(s));
-    let mut f = select::select(s, W, scalars, &mut map)?;
+    let mut f = select::select(s, generation, W, scalars, &mut map)?;
     after("select", Snapshot::Mir(&f));
     phis::run(&mut f);
     cse::run::<Eu<W>>(&mut f, |f, i| match &f.insts[i].op {
@@ -308,8 +314,10 @@ fn back_end_of<const W: u8>(
     options: &Options,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
-    let (mut f, map, unmasked) = match selected::<W>(s, true, after)? {
-        (.., unmasked) if unmasked > MAX_SCALAR_UNITS => selected::<W>(s, false, after)?,
+    let (mut f, map, unmasked) = match selected::<W>(s, generation, true, after)? {
+        (.., unmasked) if unmasked > MAX_SCALAR_UNITS => {
+            selected::<W>(s, generation, false, after)?
+        }
         done => done,
     };
     let registers = registers(W, 1 + map.registers(), unmasked, options);
@@ -352,7 +360,7 @@ fn back_end_of<const W: u8>(
         data: s.data.clone(),
         workgroup_size: s.info.workgroup_size,
         shared_bytes: s.info.shared_bytes,
-        has_barrier: listing.insts.iter().any(|i| i.opcode == tepui_intel_isa::Opcode::Wait),
+        has_barrier: listing.has_barrier,
         stats,
         locs,
     })

@@ -58,6 +58,8 @@ pub struct Operand {
     pub place: Place,
     /// Its type.
     pub ty: Type,
+    /// First byte within each double word.
+    pub byte: u8,
     /// Negated; inverted in bitwise operations.
     pub negate: bool,
     /// Absolute value, taken before the negation.
@@ -67,12 +69,12 @@ pub struct Operand {
 impl Operand {
     /// No operand.
     pub const NONE: Operand =
-        Operand { place: Place::None, ty: Type::UD, negate: false, abs: false };
+        Operand { place: Place::None, ty: Type::UD, byte: 0, negate: false, abs: false };
 
     /// An operand without modifiers.
     #[must_use]
     pub const fn new(place: Place, ty: Type) -> Operand {
-        Operand { place, ty, negate: false, abs: false }
+        Operand { place, ty, byte: 0, negate: false, abs: false }
     }
 
     /// A value whose register is not allocated yet.
@@ -188,7 +190,12 @@ pub enum Op {
     /// Waits for the other threads of the workgroup.
     Barrier,
     /// Waits until earlier writes to memory are visible.
-    Fence,
+    Fence {
+        /// Of buffers and images.
+        buffers: bool,
+        /// Of workgroup memory.
+        local: bool,
+    },
     /// Loads a spilled value from scratch memory, or stores it there, at an offset in registers.
     Scratch {
         /// Whether it stores.
@@ -300,7 +307,7 @@ impl<const W: u8> Target for Eu<W> {
                 MessageEffect::Read => Effect::Read,
                 MessageEffect::Write => Effect::Fixed,
             },
-            Op::Barrier | Op::Fence | Op::Scratch { store: true, .. } => Effect::Fixed,
+            Op::Barrier | Op::Fence { .. } | Op::Scratch { store: true, .. } => Effect::Fixed,
         }
     }
 

@@ -21,6 +21,7 @@ fn operand(
     }
     match o.place {
         Place::Plane(_) | Place::Scalar(_) => match vals.next() {
+            Some(v) if o.byte > 0 => write!(f, "{v}+{}:{}", o.byte, o.ty),
             Some(v) => write!(f, "{v}:{}", o.ty),
             None => f.write_str("?"),
         },
@@ -53,7 +54,11 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Arrange { planes, width } => write!(f, "arrange.{planes}x{width}"),
         Op::Spread { planes, width } => write!(f, "spread.{planes}x{width}"),
         Op::Barrier => f.write_str("barrier"),
-        Op::Fence => f.write_str("fence"),
+        Op::Fence { buffers, local } => {
+            f.write_str("fence")?;
+            f.write_str(if *buffers { ".buffers" } else { "" })?;
+            f.write_str(if *local { ".local" } else { "" })
+        }
         Op::Scratch { store, at, .. } => {
             write!(f, "{}_scratch +{at}", if *store { "store" } else { "load" })
         }

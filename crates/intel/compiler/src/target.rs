@@ -1,5 +1,6 @@
 //! The parameters of the shared lowering passes ([`tepui_passes::target`]) for execution units.
 
+use tepui_intel_isa::Generation;
 use tepui_passes::lower_alu::Alu;
 use tepui_passes::lower_int64;
 use tepui_passes::lower_subgroups::Subgroups;
@@ -30,10 +31,14 @@ const LACKS: Alu = Alu::FDIV
 /// The machine. The number of channels differs between the programs of one shader, so passes do not know the size of a
 /// subgroup.
 #[must_use]
-pub fn target() -> Target {
+pub fn target(generation: Generation) -> Target {
+    let alu = match generation {
+        Generation::Gen9 => LACKS,
+        Generation::Gen12 => LACKS.union(Alu::FPOW),
+    };
     Target {
         lanes: None,
-        alu: LACKS,
+        alu,
         int64: lower_int64::Options::default(),
         min_int_bits: 32,
         addresses: None,

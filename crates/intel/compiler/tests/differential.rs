@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 use tepui_compiler_test::{Compiler, Counts, Executor, Refusal, Tally, differential, seeds};
+use tepui_intel_analysis::Code;
+use tepui_intel_analysis::scoreboard::{Rules, check as check_scoreboard};
 use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_chips::chip;
 use tepui_intel_compiler::{Options, Program, Snapshot, compile_prepared, lower};
@@ -11,8 +13,8 @@ use tepui_ir::Shader;
 use tepui_ir::interp::Memory;
 use tepui_ir_gen::{Config, program};
 
-/// The compiler with its options.
-struct Eu(Options<'static>);
+/// The compiler for a generation, with its options.
+struct Eu(Generation, Options<'static>);
 
 /// A program, and its machine IR if `TEPUI_MIR` asks for that; `TEPUI_LISTING` prints every program.
 struct Compiled {
@@ -24,7 +26,7 @@ impl Compiler for Eu {
     type Program = Compiled;
 
     fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
-        lower(s, look);
+        lower(s, self.0, look);
     }
 
     fn compile(&self, s: &Shader) -> Result<Compiled, Refusal> {
@@ -34,10 +36,11 @@ impl Compiler for Eu {
                 mir = format!("{name}\n{}", tepui_intel_compiler::print::Text(m));
             }
         };
-        match compile_prepared(s, Generation::Gen9, &self.0, &mut keep) {
+        match compile_prepared(s, self.0, &self.1, &mut keep) {
             Ok(program) => {
+                scoreboard(self.0, &program).map_err(|e| Refusal::Bug(format!("{e}\n{mir}")))?;
                 if std::env::var_os("TEPUI_LISTING").is_some() {
-                    println!("{s}\n{mir}\n{}{}", listing(&program), program.stats);
+                    println!("{s}\n{mir}\n{}{}", listing(self.0, &program), program.stats);
                 }
                 Ok(Compiled { program, mir })
             }
@@ -47,7 +50,7 @@ impl Compiler for Eu {
     }
 
     fn listing(&self, p: &Compiled) -> String {
-        p.mir.clone() + &listing(&p.program)
+        p.mir.clone() + &listing(self.0, &p.program)
     }
 
     fn counts(&self, p: &Compiled) -> Counts {
@@ -55,11 +58,11 @@ impl Compiler for Eu {
     }
 }
 
-fn listing(p: &Program) -> String {
+fn listing(generation: Generation, p: &Program) -> String {
     let mut text = String::new();
     let mut at = 0;
     while at < p.code.len() {
-        match Inst::decode(Generation::Gen9, &p.code, at) {
+        match Inst::decode(generation, &p.code, at) {
             Ok(inst) => {
                 text += &format!("{at:#06x} {inst}\n");
                 at += inst.bytes();
@@ -68,6 +71,29 @@ fn listing(p: &Program) -> String {
         }
     }
     text
+}
+
+/// What the scoreboard does not order, on Gen12. In-order instructions write in order.
+const RULES: Rules = Rules { in_order_writes: false, ..Rules::STRICT };
+
+/// Checks the scoreboard annotations of a program.
+fn scoreboard(generation: Generation, p: &Program) -> Result<(), String> {
+    if generation == Generation::Gen9 {
+        return Ok(());
+    }
+    let code = Code::decode(generation, &p.code).map_err(|e| e.to_string())?;
+    for rules in [RULES, Rules::MESA] {
+        let found = check_scoreboard(&code, rules).map_err(|e| e.to_string())?;
+        if let Some(first) = found.first() {
+            let text = listing(generation, p);
+            return Err(format!(
+                "{} accesses without order: {}\n{text}",
+                found.len(),
+                first.text(&code)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The model without a driver.
@@ -90,21 +116,59 @@ impl Executor for Model {
     }
 }
 
-fn machine() -> Machine {
+fn machine(generation: Generation) -> Machine {
+    let id = match generation {
+        Generation::Gen9 => "skl",
+        Generation::Gen12 => "tgl",
+    };
     let options = tepui_intel_model::Options {
         threads: 1,
         check: true,
         max_instructions: 1 << 22,
         ..Default::default()
     };
-    Machine::new(chip("skl").expect("a chip"), options)
+    Machine::new(chip(id).expect("a chip"), options)
 }
 
-fn check(seeds: Range<u64>, config: &Config, options: Options<'static>, optimised: bool) -> Tally {
-    let program = |seed| program(seed, config);
-    let t = differential::check(&Eu(options), || Model(machine()), seeds, &program, optimised);
-    println!("{t:?}");
+const GENERATIONS: [Generation; 2] = [Generation::Gen9, Generation::Gen12];
+
+fn run(
+    generation: Generation,
+    seeds: Range<u64>,
+    program: &dyn Fn(u64) -> Shader,
+    options: Options<'static>,
+    optimised: bool,
+) -> Tally {
+    let eu = Eu(generation, options);
+    let t = differential::check(&eu, || Model(machine(generation)), seeds, program, optimised);
+    println!("{generation} {t:?}");
     t
+}
+
+/// Runs random programs on both generations; all are compiled, and some of them spill if `spilled` is not 0.
+fn check(
+    seeds: Range<u64>,
+    config: &Config,
+    options: Options<'static>,
+    optimised: bool,
+    spilled: usize,
+) {
+    let count = (seeds.end - seeds.start) as usize;
+    for generation in GENERATIONS {
+        let t = run(generation, seeds.clone(), &|seed| program(seed, config), options, optimised);
+        t.takes_all(count);
+        assert!(t.spilled >= spilled || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
+    }
+}
+
+/// Runs one program at all widths on both generations.
+fn check_text(text: &str) {
+    let parse = |_| tepui_ir::parse(text).unwrap_or_else(|e| panic!("{e}"));
+    for generation in GENERATIONS {
+        for width in [8, 16, 32] {
+            run(generation, 0..1, &parse, options(width), false).takes_all(1);
+        }
+    }
 }
 
 fn options(width: u8) -> Options<'static> {
@@ -115,17 +179,17 @@ const PLAIN: Config = Config { div_zero: false, ..Config::plain() };
 
 #[test]
 fn plain_programs_of_eight_channels() {
-    check(seeds(0, 120), &PLAIN, options(8), true).takes_all(120);
+    check(seeds(0, 120), &PLAIN, options(8), true, 0);
 }
 
 #[test]
 fn plain_programs_of_sixteen_channels() {
-    check(seeds(0, 120), &PLAIN, options(16), true).takes_all(120);
+    check(seeds(0, 120), &PLAIN, options(16), true, 0);
 }
 
 #[test]
 fn plain_programs_unoptimised() {
-    check(seeds(1000, 60), &PLAIN, options(16), false).takes_all(60);
+    check(seeds(1000, 60), &PLAIN, options(16), false, 0);
 }
 
 /// All but division by zero, which languages leave undefined, and subgroup operations.
@@ -134,7 +198,7 @@ const EVERYTHING: Config = Config { div_zero: false, subgroups: false, ..Config:
 #[test]
 fn programs_of_everything() {
     for width in [8, 16] {
-        check(seeds(2000, 150), &EVERYTHING, options(width), true).takes_all(150);
+        check(seeds(2000, 150), &EVERYTHING, options(width), true, 0);
     }
 }
 
@@ -142,15 +206,14 @@ fn programs_of_everything() {
 fn programs_that_spill() {
     for width in [8, 16] {
         let registers = if width == 8 { 20 } else { 40 };
-        let t = check(seeds(4000, 80), &EVERYTHING, Options { registers, ..options(width) }, true);
-        t.takes_all(80);
-        assert!(t.spilled >= 60 || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
+        let options = Options { registers, ..options(width) };
+        check(seeds(4000, 80), &EVERYTHING, options, true, 60);
     }
 }
 
 #[test]
 fn programs_of_thirty_two_channels() {
-    check(seeds(3000, 60), &EVERYTHING, options(32), true).takes_all(60);
+    check(seeds(3000, 60), &EVERYTHING, options(32), true, 0);
 }
 
 /// Channels leave a loop in different rounds with the same value of a scalar parameter, which later rounds change.
@@ -183,11 +246,7 @@ fn channels_that_leave_a_loop_keep_its_scalar_values() {
   }
 }
 ";
-    let parse = |_| tepui_ir::parse(TEXT).unwrap_or_else(|e| panic!("{e}"));
-    for width in [8, 16, 32] {
-        let eu = Eu(options(width));
-        differential::check(&eu, || Model(machine()), 0..1, &parse, false).takes_all(1);
-    }
+    check_text(TEXT);
 }
 
 /// A function of one argument, computed by one channel for all.
@@ -222,9 +281,5 @@ fn functions_of_scalar_values() {
   }
 }
 ";
-    let parse = |_| tepui_ir::parse(TEXT).unwrap_or_else(|e| panic!("{e}"));
-    for width in [8, 16, 32] {
-        let eu = Eu(options(width));
-        differential::check(&eu, || Model(machine()), 0..1, &parse, false).takes_all(1);
-    }
+    check_text(TEXT);
 }

@@ -46,6 +46,7 @@ rules! {
     Align16Vertical "in Align16 the vertical stride is 0, 2 or 4";
     DestinationRatio "a destination narrower than the execution type has a stride that makes up for it";
     DestinationAlignment "a destination narrower than the execution type begins at a multiple of it";
+    VectorImmediate "the result of an immediate vector begins at a multiple of 16 bytes; its elements are words apart, of floats double words";
     PackedBytes "only a move without conversion writes packed bytes";
     ByteToQuad "bytes and 64-bit types do not convert to each other";
     HalfToQuad "half floats and 64-bit types do not convert to each other";
@@ -99,6 +100,7 @@ pub fn check(inst: &Inst) -> Result<(), Vec<Rule>> {
             }
             if dst {
                 destination(inst, &mut broken);
+                vector_immediate(inst, sources, &mut broken);
                 types(inst, sources, &mut broken);
             }
         }
@@ -162,6 +164,21 @@ fn destination(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
         let last = byte + steps * inst.dst.ty.bytes();
         broken(Rule::DestinationSpan, last >= 2 * inst.generation.register_bytes());
     }
+}
+
+/// source: Mesa, brw_eu_validate.c (`vector_immediate_restrictions`)
+fn vector_immediate(inst: &Inst, sources: &[Src], broken: &mut impl FnMut(Rule, bool)) {
+    let Some(last) = sources.last().filter(|src| src.immediate_bits().is_some()) else { return };
+    if !last.ty.is_vector() {
+        return;
+    }
+    let step = if last.ty == Type::VF { 4 } else { 2 };
+    let aligned = match inst.dst.location {
+        Location::Direct { byte, .. } => byte.is_multiple_of(16),
+        _ => true,
+    };
+    let stride = usize::from(inst.dst.stride) * inst.dst.ty.bytes();
+    broken(Rule::VectorImmediate, !aligned || stride != step);
 }
 
 /// The type that an instruction computes in: the widest source, at least a word.

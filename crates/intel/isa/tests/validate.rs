@@ -76,6 +76,16 @@ const GEN9: &[(Rule, &str, &str)] = &[
         "add(8) g1.2<2>W g2<8,8,1>D g3<8,8,1>D { align1 1Q };",
     ),
     (
+        Rule::VectorImmediate,
+        "mov(8) g1<2>UW 0x76543210UV { align1 1Q };",
+        "mov(8) g1<1>UW 0x76543210UV { align1 1Q };",
+    ),
+    (
+        Rule::VectorImmediate,
+        "mov(8) g1.4<1>UW 0x76543210UV { align1 1Q };",
+        "mov(8) g1.8<1>UW 0x76543210UV { align1 1Q };",
+    ),
+    (
         Rule::PackedBytes,
         "mov(8) g1<1>B g2<8,8,1>W { align1 1Q };",
         "mov(8) g1<1>B g2<8,8,1>B { align1 1Q };",

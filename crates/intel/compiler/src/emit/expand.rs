@@ -3,10 +3,10 @@
 use super::flags::Known;
 use super::{Emit, MAX_WIDTH, PAYLOAD, Part, RESPONSE, byte};
 use crate::error::Error;
-use crate::mir::{Inst as Mir, Message, Op, Operand, Place, UNIT_BYTES, plane_units};
+use crate::mir::{GRF_BYTES, Inst as Mir, Message, Op, Operand, Place, UNIT_BYTES, plane_units};
 use tepui_intel_isa::{
-    Arf, Condition, Desc, Dst, Flag, Inst, Location, MathFunction, Opcode, Predicate, Region,
-    Register, Sfid, Src, Type, descriptor,
+    Arf, Condition, Desc, Dst, Flag, Generation, Inst, Location, MathFunction, Opcode, Predicate,
+    Region, Register, Sfid, Src, Type, descriptor,
 };
 
 /// The flag of conditions, each of which is used at once.
@@ -15,8 +15,13 @@ pub(super) const CONDITION: Flag = Flag { register: 0, half: 0 };
 /// Numbers of the first eight channels, as an immediate vector: a nibble each.
 const NUMBERS: u64 = 0x7654_3210;
 
-/// Bits of g0.2 that name the barrier of the workgroup. source: Mesa, brw_fs_nir.cpp (`emit_barrier`, Gen9)
-const BARRIER_ID: u64 = 0x8f00_0000;
+/// Bits of g0.2 that name the barrier of the workgroup. source: Mesa, brw_fs_nir.cpp (`emit_barrier`)
+const fn barrier_id(generation: Generation) -> u64 {
+    match generation {
+        Generation::Gen9 => 0x8f00_0000,
+        Generation::Gen12 => 0x7f00_0000,
+    }
+}
 
 /// The widest instruction of an operation.
 fn widest(inst: &Mir) -> u8 {
@@ -34,6 +39,29 @@ fn widest(inst: &Mir) -> u8 {
         Op::Send(m) => m.width,
         Op::Arrange { width, .. } | Op::Spread { width, .. } => width,
         _ => MAX_WIDTH,
+    }
+}
+
+/// The form of operands of ternary instructions on Gen9: groups of four channels.
+fn align16(inst: &mut Inst) {
+    inst.align16 = true;
+    for src in &mut inst.src {
+        if src.region != Region::SCALAR {
+            src.region = Region::Swizzle { vertical: 4, swizzle: Region::XYZW };
+        }
+    }
+}
+
+/// The form of operands of ternary instructions on Gen12: the first two sources have vertical strides of at most 8, the third
+/// one has a horizontal stride only.
+fn align1(inst: &mut Inst) {
+    for (k, src) in inst.src.iter_mut().enumerate() {
+        if let Region::Rows { horizontal, .. } = src.region
+            && src.region != Region::SCALAR
+        {
+            let (vertical, width) = if k == 2 { (horizontal, 1) } else { (8, 8 / horizontal) };
+            src.region = Region::Rows { vertical, width, horizontal };
+        }
     }
 }
 
@@ -62,12 +90,12 @@ impl Emit {
                 Op::Spread { planes, .. } => self.arrange(inst, planes, part, false),
                 Op::Send(m) => self.send(inst, &m, part),
                 Op::Scratch { store, units, at } => self.scratch(inst, store, units, at, part),
-                Op::Barrier | Op::Fence => {}
+                Op::Barrier | Op::Fence { .. } => {}
             }
         }
         match inst.op {
             Op::Barrier => self.barrier(),
-            Op::Fence => self.fence(),
+            Op::Fence { buffers, local } => self.fence(buffers, local),
             _ => {}
         }
     }
@@ -81,19 +109,12 @@ impl Emit {
             }
         }
         if out.form() == tepui_intel_isa::Form::Ternary {
-            self.align16(&mut out);
-        }
-        out
-    }
-
-    /// The form of operands of ternary instructions on Gen9: groups of four channels.
-    fn align16(&self, inst: &mut Inst) {
-        inst.align16 = true;
-        for src in &mut inst.src {
-            if src.region != Region::SCALAR {
-                src.region = Region::Swizzle { vertical: 4, swizzle: Region::XYZW };
+            match self.generation {
+                Generation::Gen9 => align16(&mut out),
+                Generation::Gen12 => align1(&mut out),
             }
         }
+        out
     }
 
     /// A comparison that writes the flag, unless the flag has its outcome and nothing else is wanted.
@@ -161,24 +182,30 @@ impl Emit {
         self.push(high);
     }
 
-    /// Numbers of channels: of the first eight as an immediate, of others by addition. All channels are written, so that
-    /// the result is the same wherever it is computed.
+    /// Numbers of channels: words of the first eight from an immediate, of others by addition. The words are in a register
+    /// of their own, because those of one channel are in the double words of another.
     fn lane(&mut self, inst: &Mir, part: Part) {
-        for first in (0..part.width).step_by(8) {
-            let eight = Part { first: part.first + first, width: 8 };
-            let mut out = self.inst(Opcode::Mov, eight);
-            out.dst = self.dst(&Operand { ty: Type::UW, ..inst.dst }, eight);
-            out.src[0] = Src::immediate(Type::UV, NUMBERS);
-            self.push(out);
-            let mut wide = self.inst(Opcode::Mov, eight);
-            wide.dst = self.dst(&inst.dst, eight);
-            wide.src[0] = self.src(&Operand { ty: Type::UW, ..inst.dst }, eight);
-            if eight.first > 0 {
-                wide.opcode = Opcode::Add;
-                wide.src[1] = Src::immediate(Type::UD, eight.first.into());
+        let words = |first: u8| byte(u16::from(PAYLOAD) * GRF_BYTES + 2 * u16::from(first));
+        if part.first == 0 {
+            let mut first = self.no_mask(Opcode::Mov, 8);
+            first.dst = Dst { location: words(0), ty: Type::UW, ..Dst::NULL };
+            first.src[0] = Src::immediate(Type::UV, NUMBERS);
+            self.push(first);
+            if part.width > 8 {
+                let mut second = self.no_mask(Opcode::Add, 8);
+                second.dst = Dst { location: words(8), ty: Type::UW, ..Dst::NULL };
+                second.src[0] = Src { location: words(0), ty: Type::UW, ..Src::NULL };
+                second.src[1] = Src::immediate(Type::UW, 8);
+                self.push(second);
             }
-            self.push(wide);
         }
+        let mut out = self.inst(if part.first == 0 { Opcode::Mov } else { Opcode::Add }, part);
+        out.dst = self.dst(&inst.dst, part);
+        out.src[0] = Src { location: words(0), ty: Type::UW, ..Src::NULL };
+        if part.first > 0 {
+            out.src[1] = Src::immediate(Type::UW, part.first.into());
+        }
+        self.push(out);
     }
 
     /// The double words of an address beside each other.
@@ -221,8 +248,7 @@ impl Emit {
             }
             _ => None,
         };
-        let opcode = if second > 0 || m.header { Opcode::Sends } else { Opcode::Send };
-        let mut out = self.inst(opcode, part);
+        let mut out = self.inst(self.send_opcode(second > 0 || m.header), part);
         if let Some(at) = register(&inst.dst, response) {
             out.dst = Dst { location: byte(at), ..Dst::NULL };
         }
@@ -258,7 +284,7 @@ impl Emit {
         }
         let control = descriptor::scratch_block(store, registers, offset as u16);
         let g0 = self.payload(0);
-        let mut out = self.inst(if store { Opcode::Sends } else { Opcode::Send }, part);
+        let mut out = self.inst(self.send_opcode(store), part);
         out.src[0] = g0;
         out.send.sfid = Sfid::DataCache0;
         let response = if store { 0 } else { registers };
@@ -292,7 +318,7 @@ impl Emit {
         let mut id = self.no_mask(Opcode::And, 1);
         id.dst = Dst { location: second(PAYLOAD), ..Dst::NULL };
         id.src[0] = Src { location: second(0), region: Region::SCALAR, ..Src::NULL };
-        id.src[1] = Src::immediate(Type::UD, BARRIER_ID);
+        id.src[1] = Src::immediate(Type::UD, barrier_id(self.generation));
         self.push(id);
         let mut send = self.no_mask(Opcode::Send, 8);
         send.src[0] = self.payload(u16::from(PAYLOAD));
@@ -302,17 +328,36 @@ impl Emit {
         self.wait();
     }
 
-    /// A fence, and a read of its response, which waits for it.
-    fn fence(&mut self) {
+    /// A fence, and a read of its response, which waits for it. From Gen11 on workgroup memory has a fence of its own.
+    /// source: Mesa, brw_fs_nir.cpp (`nir_intrinsic_barrier`)
+    fn fence(&mut self, buffers: bool, local: bool) {
+        let of_local = local && self.generation == Generation::Gen12;
+        if buffers || !of_local {
+            self.one_fence(0);
+        }
+        if of_local {
+            self.one_fence(descriptor::LOCAL);
+        }
+    }
+
+    fn one_fence(&mut self, surface: u8) {
         let mut send = self.no_mask(Opcode::Send, 1);
         let response = Location::register(Register::General(RESPONSE));
         send.dst = Dst { location: response, ..Dst::NULL };
         send.src[0] = self.payload(0);
         send.send.sfid = Sfid::DataCache0;
-        send.send.desc = Desc::Immediate(descriptor::FENCE);
+        send.send.desc = Desc::Immediate(descriptor::FENCE | u32::from(surface));
         self.push(send);
         let mut read = self.no_mask(Opcode::Mov, 8);
         read.src[0] = self.payload(u16::from(RESPONSE));
         self.push(read);
+    }
+
+    /// The opcode of a message of one or two payloads.
+    pub(super) fn send_opcode(&self, split: bool) -> Opcode {
+        match self.generation {
+            Generation::Gen9 if split => Opcode::Sends,
+            _ => Opcode::Send,
+        }
     }
 }

@@ -7,12 +7,14 @@
 mod expand;
 mod flags;
 mod flow;
+pub mod swsb;
 
 use crate::error::{Error, Result};
 use crate::mir::{self, GRF_BYTES, Operand, Place, UNIT_BYTES, plane_units};
 use tepui_intel_isa::layout::Targets;
 use tepui_intel_isa::{
-    Arf, Dst, Generation, Inst, Location, Opcode, Region, Register, Src, Type, validate,
+    Arf, Dst, Generation, Inst, Location, Opcode, Region, Register, Src, SyncFunction, Type,
+    validate,
 };
 use tepui_ir::Loc;
 use tepui_regalloc::alloc::Registers;
@@ -25,6 +27,9 @@ pub const PAYLOAD: u8 = 127;
 pub const RESPONSE: u8 = 126;
 /// First register that values do not take.
 pub const RESERVED: u16 = 126;
+
+/// The source of a `sync` that has no mask of tokens.
+const SYNC_SOURCE: Src = Src { ty: Type::UB, region: Region::SCALAR, ..Src::NULL };
 
 /// The width of the widest instruction.
 const MAX_WIDTH: u8 = 16;
@@ -40,6 +45,8 @@ pub struct Listing {
     pub locs: Vec<Loc>,
     /// Loops.
     pub loops: u32,
+    /// Whether threads wait at a barrier.
+    pub has_barrier: bool,
 }
 
 /// Makes instructions from code.
@@ -96,6 +103,7 @@ pub fn run(
     e.end();
     match e.error {
         Some(error) => Err(error),
+        None if generation == Generation::Gen12 => check(swsb::run(e.out, width)),
         None => check(e.out),
     }
 }
@@ -173,7 +181,7 @@ impl Emit {
         let mut src = Src { ty: o.ty, negate: o.negate, abs: o.abs, ..Src::NULL };
         match o.place {
             Place::Plane(unit) => {
-                src.location = byte(Self::at(unit, part));
+                src.location = byte(Self::at(unit, part) + u16::from(o.byte));
                 let horizontal = (4 / o.ty.bytes().min(4)) as u8;
                 src.region = match part.width {
                     1 => Region::SCALAR,
@@ -184,11 +192,11 @@ impl Emit {
                 };
             }
             Place::Scalar(unit) => {
-                src.location = byte(unit * UNIT_BYTES);
+                src.location = byte(unit * UNIT_BYTES + u16::from(o.byte));
                 src.region = Region::SCALAR;
             }
             Place::Fixed(dword) => {
-                src.location = byte(4 * dword);
+                src.location = byte(4 * dword + u16::from(o.byte));
                 src.region = Region::SCALAR;
             }
             Place::Immediate(bits) => src = Src::immediate(o.ty, bits),
@@ -247,6 +255,7 @@ impl Emit {
         copy.dst = Dst { location: Location::register(Register::General(PAYLOAD)), ..Dst::NULL };
         copy.src[0] = self.payload(0);
         self.push(copy);
+        self.clear_accumulator();
         let mut send = self.no_mask(Opcode::Send, 8);
         send.src[0] = self.payload(u16::from(PAYLOAD));
         send.send.sfid = tepui_intel_isa::Sfid::ThreadSpawner;
@@ -255,8 +264,29 @@ impl Emit {
         self.push(send);
     }
 
-    /// The notification register, for which `wait` waits.
+    /// Clears the accumulator before the end of a thread that used it. source: Mesa, brw_generator.cpp (Wa_14010017096)
+    fn clear_accumulator(&mut self) {
+        let accumulator = Location::register(Register::Architecture(Arf::Accumulator, 0));
+        let uses = |inst: &Inst| inst.acc_write || inst.dst.location == accumulator;
+        if self.generation == Generation::Gen9 || !self.out.insts.iter().any(uses) {
+            return;
+        }
+        let mut clear = self.no_mask(Opcode::Mov, MAX_WIDTH);
+        clear.dst = Dst { location: accumulator, ty: Type::F, ..Dst::NULL };
+        clear.src[0] = Src::immediate(Type::F, 0);
+        self.push(clear);
+    }
+
+    /// Waits for the other threads at a barrier: on Gen9 for the notification register.
     fn wait(&mut self) {
+        self.out.has_barrier = true;
+        if self.generation == Generation::Gen12 {
+            let mut inst = self.no_mask(Opcode::Sync, 1);
+            inst.function = SyncFunction::Bar as u8;
+            inst.src[0] = SYNC_SOURCE;
+            self.push(inst);
+            return;
+        }
         let mut inst = self.no_mask(Opcode::Wait, 1);
         let n0 = Location::register(Register::Architecture(Arf::Notification, 0));
         inst.dst.location = n0;

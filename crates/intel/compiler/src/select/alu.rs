@@ -3,7 +3,7 @@
 use super::{Comp, Select, Source, words};
 use crate::error::Result;
 use crate::mir::{self, Inst, Operand};
-use tepui_intel_isa::{Condition, MathFunction, Opcode, Type as Ty};
+use tepui_intel_isa::{Condition, Generation, MathFunction, Opcode, Type as Ty};
 use tepui_ir::{self as ir, Op, Type, Value};
 
 /// An operation of the hardware with a type for result and sources.
@@ -344,18 +344,50 @@ impl Select<'_> {
         [a, b]
     }
 
-    /// A product of double words. One with a word takes half the time: source 1 is the narrower one.
+    /// A product of double words. One with a word takes half the time on Gen9, and is the only one from Gen11 on: source 1 is
+    /// the narrower one.
     fn product(&mut self, i: ir::Inst) -> tepui_regalloc::Val {
         let mut sources = self.ints(i, Ty::D);
         if is_immediate(&sources[0]) {
             sources.swap(0, 1);
         }
-        if let mir::Place::Immediate(bits) = sources[1].operand.place
-            && bits < 1 << 16
-        {
-            sources[1].operand.ty = Ty::UW;
+        let multiply = Simple { opcode: Opcode::Mul, ty: Ty::D, commutes: false };
+        let [a, b] = sources;
+        if let mir::Place::Immediate(bits) = b.operand.place {
+            let narrow = match bits as u32 as i32 {
+                0..0x1_0000 => Some(Ty::UW),
+                -0x8000..0 => Some(Ty::W),
+                _ => None,
+            };
+            if let Some(ty) = narrow {
+                let place = mir::Place::Immediate(bits & 0xffff);
+                let b = Source { operand: Operand { place, ty, ..b.operand }, ..b };
+                return self.two(multiply, [a, b]);
+            }
         }
-        self.two(Simple { opcode: Opcode::Mul, ty: Ty::D, commutes: false }, sources)
+        match self.generation {
+            Generation::Gen9 => self.two(multiply, sources),
+            Generation::Gen12 => self.product_of_words(a, b),
+        }
+    }
+
+    /// A product as the sum of those with the words of the second source: `a * low + (a << 16) * high`.
+    fn product_of_words(&mut self, a: Source, b: Source) -> tepui_regalloc::Val {
+        let a = self.without_immediate(a);
+        let word = |byte: u8| {
+            let place = match b.operand.place {
+                mir::Place::Immediate(bits) => mir::Place::Immediate(bits >> (8 * byte) & 0xffff),
+                place => place,
+            };
+            let byte = if is_immediate(&b) { 0 } else { byte };
+            Source { operand: Operand { place, ty: Ty::UW, byte, ..b.operand }, ..b }
+        };
+        let unsigned = Source { operand: Operand { ty: Ty::UD, ..a.operand }, ..a };
+        let sixteen = Source { operand: Operand::immediate(Ty::UD, 16), val: None };
+        let low = self.def(op(Opcode::Mul), Ty::D, &[a, word(0)]);
+        let high = self.def(op(Opcode::Shl), Ty::UD, &[unsigned, sixteen]);
+        let (low, high) = (self.read(low, Ty::D), self.read(high, Ty::D));
+        self.def(op(Opcode::Mad), Ty::D, &[low, high, word(2)])
     }
 
     /// The remainder with the divisor's sign: the divisor is added to a remainder that is not zero and has the other sign.

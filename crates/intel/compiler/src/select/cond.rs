@@ -3,7 +3,7 @@
 use super::{Comp, Select, Source, words};
 use crate::error::Result;
 use crate::mir::{self, Inst, Operand};
-use tepui_intel_isa::{Condition, Opcode, Type as Ty};
+use tepui_intel_isa::{Condition, Generation, Opcode, Type as Ty};
 use tepui_ir::{self as ir, Op, Value};
 
 /// A comparison of two sources.
@@ -90,7 +90,19 @@ impl Select<'_> {
     /// Puts an immediate first source into a register, and second ones that have no immediate form.
     pub(super) fn second_immediate(&mut self, [x, y]: [Source; 2]) -> [Source; 2] {
         let byte = y.operand.ty.bytes() == 1;
-        [self.without_immediate(x), if byte { self.without_immediate(y) } else { y }]
+        let x = self.without_immediate(x);
+        let y = if byte { self.without_immediate(y) } else { y };
+        if byte && self.generation == Generation::Gen12 {
+            return [x, self.word(y)];
+        }
+        [x, y]
+    }
+
+    /// A source of bytes as one of words: on Gen12, source 1 has no bytes.
+    fn word(&mut self, source: Source) -> Source {
+        let ty = if source.operand.ty.is_signed() { Ty::W } else { Ty::UW };
+        let v = self.def(super::alu::mov(ty), ty, &[source]);
+        self.read(v, ty)
     }
 
     /// A source whose immediate is in a register.

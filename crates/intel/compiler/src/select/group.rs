@@ -18,9 +18,10 @@ impl Select<'_> {
         match (s.insts[i].op, s.insts[i].attrs) {
             (Op::LoadBuiltin, Attrs::Builtin(b)) => self.builtin(i, b).map(|()| true),
             (Op::Barrier, Attrs::Barrier(b)) => {
-                let writes = MemSet::BUFFER | MemSet::SHARED | MemSet::IMAGE;
-                if b.mem != Scope::Invocation && b.spaces.intersects(writes) {
-                    self.effect(mir::Op::Fence);
+                let buffers = b.spaces.intersects(MemSet::BUFFER | MemSet::IMAGE);
+                let local = b.spaces.intersects(MemSet::SHARED);
+                if b.mem != Scope::Invocation && (buffers || local) {
+                    self.effect(mir::Op::Fence { buffers, local });
                 }
                 let invocations: u32 = s.info.workgroup_size.iter().product();
                 let several = invocations > u32::from(self.width);

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::mir::{self, Function, Inst, MOp, Operand, Place, SCALAR, planes};
 use crate::scalars::Scalars;
 use flow::Frame;
-use tepui_intel_isa::{Opcode, Type as Ty};
+use tepui_intel_isa::{Generation, Opcode, Type as Ty};
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{self as ir, Attrs, Loc, Op, Shader, Type, Value};
 use tepui_regalloc::{Block, Ins, RegClass, Val};
@@ -56,6 +56,7 @@ impl Source {
 struct Select<'a> {
     s: &'a Shader,
     f: Function,
+    generation: Generation,
     /// Channels.
     width: u8,
     map: &'a mut BindMap,
@@ -85,6 +86,7 @@ fn words(ty: Type) -> usize {
 /// When the shader needs what is not compiled.
 pub fn select(
     s: &Shader,
+    generation: Generation,
     width: u8,
     scalars: Option<Scalars>,
     map: &mut BindMap,
@@ -94,6 +96,7 @@ pub fn select(
     let mut select = Select {
         s,
         f,
+        generation,
         width,
         map,
         at: SecondaryMap::with_capacity(s.values.len()),
@@ -179,8 +182,10 @@ impl Select<'_> {
     /// Appends an instruction with a plane as its result, or a scalar value where all sources are.
     fn def(&mut self, op: mir::Op, ty: Ty, sources: &[Source]) -> Val {
         let computes = match op {
-            // Ternary instructions have no form of one channel.
-            mir::Op::Alu { opcode, .. } => opcode != Opcode::Mad,
+            // On Gen9 ternary instructions have no form of one channel.
+            mir::Op::Alu { opcode, .. } => {
+                opcode != Opcode::Mad || self.generation == Generation::Gen12
+            }
             mir::Op::Compare(_) | mir::Op::Select(_) | mir::Op::MulHigh => true,
             _ => false,
         };
