@@ -230,8 +230,8 @@ fn texels<B: Backend, E: MetaEncoder<Backend = B>>(
             *to_first,
             size,
         ),
-        Texels::Image(view, _) => {
-            bindings.push(Binding::Storage(*view));
+        Texels::Image(view, packing) => {
+            bindings.push(Binding::StorageBits(*view, *packing));
             e.launch(&Launch { program, words, bindings: &bindings, threads: size })
         }
         Texels::Memory(_) => {

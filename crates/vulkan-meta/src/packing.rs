@@ -43,7 +43,8 @@ impl Packing {
         };
         let list = list.as_slice();
         let bytes = info.block.bytes;
-        if !bytes.is_power_of_two() || bytes > 16 {
+        let bits: u32 = list.iter().map(|c| u32::from(c.bits)).sum();
+        if !bytes.is_power_of_two() || bytes > 16 || bits != 8 * bytes {
             return None;
         }
         let numbers = if list.iter().all(|c| matches!(c.bits, 8 | 16 | 32 | 10 | 2)) {
@@ -66,6 +67,23 @@ impl Packing {
             *to = (component, c.shift as u8, c.bits);
         }
         Some(Packing { numbers, fields, bytes: bytes as u8 })
+    }
+
+    /// The packing of a format's depth, as fragments write it; `None` without depth.
+    #[must_use]
+    pub fn of_depth(f: Format) -> Option<Packing> {
+        let Encoding::DepthStencil(list) = &f.info().encoding else { return None };
+        let depth = list.get(Component::D)?;
+        let numbers = match depth.numeric {
+            Numeric::Unorm => Numbers::Unorm,
+            _ => Numbers::Uint,
+        };
+        let field = (0, depth.shift as u8, depth.bits);
+        Some(Packing {
+            numbers,
+            fields: [field, (0, 0, 0), (0, 0, 0), (0, 0, 0)],
+            bytes: f.info().block.bytes as u8,
+        })
     }
 
     /// A format of unsigned integers whose texels have `bytes` bytes, and its packing; `None` if there is none.
@@ -91,7 +109,7 @@ impl Packing {
     }
 
     /// The words of a texel, from the components that were read.
-    pub(crate) fn pack(&self, m: &mut MetaBuilder<'_>, read: Value) -> Vec<Value> {
+    pub fn pack(&self, m: &mut MetaBuilder<'_>, read: Value) -> Vec<Value> {
         let mut words: Vec<Option<Value>> = vec![None; usize::from(self.bytes.div_ceil(4))];
         for &(component, shift, bits) in self.fields.iter().filter(|f| f.2 > 0) {
             let v = m.ir.extract(read, u32::from(component));
@@ -119,7 +137,7 @@ impl Packing {
     }
 
     /// The components of a texel, from its words.
-    pub(crate) fn unpack(&self, m: &mut MetaBuilder<'_>, words: &[Value]) -> Value {
+    pub fn unpack(&self, m: &mut MetaBuilder<'_>, words: &[Value]) -> Value {
         let zero = m.ir.u32(0);
         let mut components = [zero; 4];
         for &(component, shift, bits) in self.fields.iter().filter(|f| f.2 > 0) {
@@ -150,7 +168,7 @@ impl Packing {
     }
 
     /// Loads the words of a texel.
-    pub(crate) fn load(&self, m: &mut MetaBuilder<'_>, at: Value, offset: i32) -> Vec<Value> {
+    pub fn load(&self, m: &mut MetaBuilder<'_>, at: Value, offset: i32) -> Vec<Value> {
         let v = m.load(at, self.ty(), offset);
         match self.bytes {
             1 | 2 => vec![m.ir.convert(Op::U2U, v, 32)],
@@ -160,7 +178,7 @@ impl Packing {
     }
 
     /// Stores the words of a texel.
-    pub(crate) fn store(&self, m: &mut MetaBuilder<'_>, at: Value, words: &[Value], offset: i32) {
+    pub fn store(&self, m: &mut MetaBuilder<'_>, at: Value, words: &[Value], offset: i32) {
         let v = match self.bytes {
             1 | 2 => m.ir.convert(Op::U2U, words[0], self.bytes * 8),
             4 => words[0],

@@ -15,7 +15,7 @@ pub struct Results {
     /// Address of the word that says whether the first query's values are there.
     pub available: u64,
     /// Values of a query.
-    pub count_of_values: u8,
+    pub values_each: u8,
     /// Values are differences: the second of two numbers minus the first.
     pub pairs: bool,
     /// Number of queries.
@@ -42,7 +42,7 @@ pub fn copy<E: MetaEncoder>(
         count,
     };
     let program = Program::Queries {
-        values: results.count_of_values,
+        values: results.values_each,
         pairs: results.pairs,
         wide: flags.contains(vk::QueryResultFlags::_64),
         availability: flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY),

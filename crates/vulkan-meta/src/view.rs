@@ -124,6 +124,8 @@ pub enum Binding<'a, B: Backend> {
     Sampled(View<'a, B>, bool),
     /// A storage image that is written.
     Storage(View<'a, B>),
+    /// A storage image that is written, whose components are those of a packing, in their number format.
+    StorageBits(View<'a, B>, Packing),
 }
 
 impl<B: Backend> Clone for Binding<'_, B> {
@@ -165,6 +167,17 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Words for [`crate::texels::address`], from an element on.
+    #[must_use]
+    pub fn words(&self, first: [u32; 3]) -> SideWords {
+        let (pitch, tile_log2) = match self.arrangement {
+            Arrangement::Linear { row_pitch } => (row_pitch, [0; 2]),
+            Arrangement::Tiled { pitch, tile_log2 } => (pitch, tile_log2),
+        };
+        let (base, slice_pitch) = (split(self.address), split(self.slice_pitch));
+        SideWords { base, slice_pitch, pitch, tile_log2, first }
+    }
+
     /// Whether elements are in tiles.
     pub(crate) fn is_tiled(&self) -> bool {
         matches!(self.arrangement, Arrangement::Tiled { .. })
@@ -194,13 +207,10 @@ impl<B: Backend> Texels<'_, B> {
 
     /// The side's words, from an element on.
     pub(crate) fn words(&self, first: [u32; 3]) -> SideWords {
-        let Texels::Memory(m) = self else { return SideWords { first, ..SideWords::default() } };
-        let (pitch, tile_log2) = match m.arrangement {
-            Arrangement::Linear { row_pitch } => (row_pitch, [0; 2]),
-            Arrangement::Tiled { pitch, tile_log2 } => (pitch, tile_log2),
-        };
-        let (base, slice_pitch) = (split(m.address), split(m.slice_pitch));
-        SideWords { base, slice_pitch, pitch, tile_log2, first }
+        match self {
+            Texels::Memory(m) => m.words(first),
+            _ => SideWords { first, ..SideWords::default() },
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Words that programs read: structures of 32-bit words, 64-bit numbers as two, the low one first.
 
 use bytemuck::{Pod, Zeroable};
+use tepui_vulkan::vk;
 
 /// The number of the word at which a field of a structure begins.
 macro_rules! word {
@@ -139,6 +140,25 @@ pub struct RectangleWords {
     pub depth: f32,
     /// The first layer.
     pub layer: u32,
+}
+
+impl RectangleWords {
+    /// The word of [`RectangleWords::layer`].
+    pub const LAYER: usize = (RECTANGLE + word!(RectangleWords, layer)) as usize;
+
+    /// Words of a rectangle of a target of `size` pixels.
+    #[must_use]
+    pub fn new(rect: vk::Rect2D, size: [u32; 2], depth: f32, layer: u32) -> RectangleWords {
+        let to_clip = |v: i64, n: u32| 2.0 * v as f32 / n.max(1) as f32 - 1.0;
+        let (x, y) = (i64::from(rect.offset.x), i64::from(rect.offset.y));
+        let corners = [
+            to_clip(x, size[0]),
+            to_clip(y, size[1]),
+            to_clip(x + i64::from(rect.extent.width), size[0]),
+            to_clip(y + i64::from(rect.extent.height), size[1]),
+        ];
+        RectangleWords { corners, depth, layer }
+    }
 }
 
 const _: () = assert!(size_of::<ClearWords>() <= 4 * RECTANGLE as usize);
