@@ -3,8 +3,10 @@
 use crate::{Compiler, Executor, Refusal};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tepui_ir::interp::SUBGROUP;
 use tepui_ir::{Attrs, Op, Shader};
-use tepui_ir_gen::{memory, run};
+use tepui_ir_gen::{memory, run_of};
+use tepui_passes::pipeline::Pipeline;
 
 /// Programs after which the executor is made anew.
 const RENEWED: u64 = 32;
@@ -69,7 +71,8 @@ pub fn check<C: Compiler, E: Executor<Program = C::Program>>(
             gpu = executor();
         }
         let mut s = program(seed);
-        let want = run(&s, seed).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let want =
+            run_of(&s, seed, compiler.subgroup()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         let want = &want.buffers[&BUFFER];
         lower(compiler, &mut s, seed, want, optimised);
         define(&mut s);
@@ -101,7 +104,8 @@ fn lower<C: Compiler>(compiler: &C, s: &mut Shader, seed: u64, want: &[u8], opti
     let mut look = |name: &'static str, s: &Shader| {
         tepui_ir::validate(s)
             .unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{last}\nbecame\n{s}"));
-        let after = run(s, seed).unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{s}"));
+        let after = run_of(s, seed, compiler.subgroup())
+            .unwrap_or_else(|e| panic!("seed {seed}, {name}: {e}\n{s}"));
         assert!(
             after.buffers[&BUFFER] == *want,
             "seed {seed}: {name} changes the result\n{last}\nbecame\n{s}"
@@ -109,7 +113,9 @@ fn lower<C: Compiler>(compiler: &C, s: &mut Shader, seed: u64, want: &[u8], opti
         last = s.to_string();
     };
     if optimised {
-        tepui_passes::pipeline::optimise(s);
+        // Back ends of several widths do not say how wide subgroups are.
+        let lanes = (compiler.subgroup() == SUBGROUP).then_some(SUBGROUP as u32);
+        Pipeline::new(lanes, &mut |_, _| {}).optimise(s);
         look("optimise", s);
     }
     compiler.lower(s, &mut look);

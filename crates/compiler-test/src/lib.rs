@@ -36,6 +36,11 @@ pub trait Compiler {
     /// Machine code and what is needed to run it.
     type Program;
 
+    /// Lanes of the subgroups of its programs.
+    fn subgroup(&self) -> usize {
+        tepui_ir::interp::SUBGROUP
+    }
+
     /// Runs the passes that [`Compiler::compile`] needs and no others; `look` sees the shader after each.
     fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader));
 

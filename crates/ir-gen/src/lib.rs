@@ -273,8 +273,17 @@ pub fn memory(seed: u64) -> Memory {
 /// # Errors
 /// When the interpreter stops early.
 pub fn run(s: &Shader, seed: u64) -> Result<Memory, Fault> {
+    run_of(s, seed, tepui_ir::interp::SUBGROUP)
+}
+
+/// [`run`] with subgroups of some lanes.
+///
+/// # Errors
+/// When it cannot be executed.
+pub fn run_of(s: &Shader, seed: u64, subgroup: usize) -> Result<Memory, Fault> {
     let mut m = memory(seed);
-    tepui_ir::interp::run(s, &Group::workgroup(s, [0; 3], [1; 3]), &mut m, 2_000_000)?;
+    let group = Group::workgroup_of(s, [0; 3], [1; 3], subgroup);
+    tepui_ir::interp::run(s, &group, &mut m, 2_000_000)?;
     Ok(m)
 }
 

@@ -169,6 +169,25 @@ pub enum Op {
     MulHigh,
     /// The number of each channel within its thread.
     Lane,
+    /// The channels that execute and for which a comparison of two sources holds, as a mask: a scalar value.
+    Ballot(Condition),
+    /// The double word that one channel has of the first source, by its number: a scalar value.
+    ReadLane,
+    /// The double words that other channels have of the first source, by their numbers in the second.
+    Shuffle,
+    /// Combines double words of the channels that execute, from the first to each, within clusters: first source by an
+    /// operation, where other channels have the identity, the second source. The result is a register of identities
+    /// and a plane, written without the execution mask ([`scan_class`]).
+    Scan {
+        /// The operation.
+        opcode: Opcode,
+        /// The condition of a minimum or maximum.
+        condition: Condition,
+        /// Channels of a cluster.
+        cluster: u8,
+    },
+    /// What channels take of the result of a scan.
+    Scanned(Scanned),
     /// A message: payload and second payload are its sources, the response is its result.
     Send(Message),
     /// Addresses of 64 bits from their halves: both double words of a channel are neighbours.
@@ -205,6 +224,17 @@ pub enum Op {
         /// The offset in registers.
         at: u16,
     },
+}
+
+/// The channel of a scan's result that each channel takes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scanned {
+    /// Its own: an inclusive scan.
+    Own,
+    /// The one before: an exclusive scan.
+    Before,
+    /// The last of its cluster of some channels: a reduction.
+    Last(u8),
 }
 
 /// An instruction.
@@ -250,6 +280,9 @@ impl Inst {
     }
 }
 
+/// Channels of an instruction that reads other channels: one for each address register.
+pub const SHUFFLE_WIDTH: u8 = 8;
+
 /// Planes of threads of `W` channels: the machine as register allocation sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Eu<const W: u8>;
@@ -265,6 +298,13 @@ pub const fn plane_units(width: u8) -> u8 {
 #[must_use]
 pub const fn interleaved(width: u8, planes: u8) -> RegClass {
     RegClass::new(plane_units(width) * planes).aligned(GRF_UNITS as u8).unmasked()
+}
+
+/// The class of results of [`Op::Scan`].
+#[must_use]
+pub const fn scan_class(width: u8) -> RegClass {
+    let identities = GRF_UNITS as u8;
+    RegClass::new(plane_units(width) + identities).aligned(identities).unmasked()
 }
 
 /// The class of scalar values: computed by one channel without the execution mask.
@@ -287,7 +327,7 @@ impl<const W: u8> Target for Eu<W> {
     // Offsets of scratch block messages have 12 bits and count registers.
     const STACK_IMMEDIATES: u32 = (1 << 12) * GRF_BYTES as u32;
     const STACK_OFFSET: RegClass = planes(W, 1);
-    const CONSTRAINED: bool = W > 16;
+    const CONSTRAINED: bool = true;
     const SWAPS: bool = false;
 
     fn effect(inst: &Inst) -> Effect {
@@ -298,6 +338,11 @@ impl<const W: u8> Target for Eu<W> {
             | Op::Test(_)
             | Op::MulHigh
             | Op::Lane
+            | Op::Ballot(_)
+            | Op::ReadLane
+            | Op::Shuffle
+            | Op::Scan { .. }
+            | Op::Scanned(_)
             | Op::Address
             | Op::Arrange { .. }
             | Op::Spread { .. }
@@ -343,9 +388,14 @@ impl<const W: u8> Target for Eu<W> {
 
     fn overlap(inst: &Inst, _: usize, _: usize) -> Overlap {
         // Instructions of two registers run in two halves; but planes are aligned, so a result and a source are the same
-        // or disjoint, and each half reads its own part. Messages of 32 channels are two, of which the first would
-        // overwrite what the second sends.
-        if matches!(inst.op, Op::Send(_)) { Overlap::None } else { Overlap::Any }
+        // or disjoint, and each half reads its own part. Of several messages or shuffles, the first would overwrite what
+        // the others read; scans write the identity before they read.
+        match inst.op {
+            Op::Send(m) if m.width < W => Overlap::None,
+            Op::Shuffle if W > SHUFFLE_WIDTH => Overlap::None,
+            Op::Scan { .. } => Overlap::None,
+            _ => Overlap::Any,
+        }
     }
 
     fn latency(inst: &Inst) -> u32 {

@@ -48,6 +48,13 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
             let desc = tepui_intel_isa::message::Descriptor::decode(m.sfid, m.control);
             write!(f, "send {}{desc}", m.sfid)
         }
+        Op::Ballot(c) => write!(f, "ballot{}", c.suffix()),
+        Op::ReadLane => f.write_str("read_lane"),
+        Op::Shuffle => f.write_str("shuffle"),
+        Op::Scan { opcode, condition, cluster } => {
+            write!(f, "scan.{opcode}{}.{cluster}", condition.suffix())
+        }
+        Op::Scanned(which) => write!(f, "scanned.{which:?}"),
         Op::MulHigh => f.write_str("mul_high"),
         Op::Lane => f.write_str("lane"),
         Op::Address => f.write_str("address"),

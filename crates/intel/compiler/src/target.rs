@@ -28,6 +28,17 @@ const LACKS: Alu = Alu::FDIV
     .union(Alu::DYNAMIC)
     .union(Alu::INTERLEAVE);
 
+/// Subgroup operations that become masks of channels, values of other channels, and reductions of 32 bits. Integers are
+/// multiplied in several steps, which scans do not have.
+const NO_SUBGROUPS: Subgroups = Subgroups::RELATIVE
+    .union(Subgroups::QUAD)
+    .union(Subgroups::VOTE_EQ)
+    .union(Subgroups::VOTE)
+    .union(Subgroups::ELECT)
+    .union(Subgroups::BOOL_REDUCE)
+    .union(Subgroups::REDUCE_64)
+    .union(Subgroups::IMUL);
+
 /// The machine. The number of channels differs between the programs of one shader, so passes do not know the size of a
 /// subgroup.
 #[must_use]
@@ -42,7 +53,7 @@ pub fn target(generation: Generation) -> Target {
         int64: lower_int64::Options::default(),
         min_int_bits: 32,
         addresses: None,
-        subgroups: Subgroups::all(),
+        subgroups: NO_SUBGROUPS,
         tex: Tex::all(),
         buffers: false,
         float64: false,

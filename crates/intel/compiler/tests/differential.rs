@@ -25,6 +25,10 @@ struct Compiled {
 impl Compiler for Eu {
     type Program = Compiled;
 
+    fn subgroup(&self) -> usize {
+        usize::from(self.1.width)
+    }
+
     fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
         lower(s, self.0, look);
     }
@@ -192,8 +196,8 @@ fn plain_programs_unoptimised() {
     check(seeds(1000, 60), &PLAIN, options(16), false, 0);
 }
 
-/// All but division by zero, which languages leave undefined, and subgroup operations.
-const EVERYTHING: Config = Config { div_zero: false, subgroups: false, ..Config::all() };
+/// All but division by zero, which languages leave undefined.
+const EVERYTHING: Config = Config { div_zero: false, ..Config::all() };
 
 #[test]
 fn programs_of_everything() {
@@ -277,6 +281,49 @@ fn functions_of_scalar_values() {
       continue %11, %15
     }
     store_buffer[align 4] %5, %6, %8
+    yield
+  }
+}
+";
+    check_text(TEXT);
+}
+
+/// Reductions and scans of floats: sums of small integers, so that their order does not count.
+#[test]
+fn reductions_of_floats() {
+    const TEXT: &str = "shader compute \"main\" {
+  workgroup_size 16 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  body {
+    %0:b32 = const[0x0]
+    %2:b32 = const[0x200]
+    %3:b32 = const[0x7]
+    %4:b32 = load_builtin[local_invocation_index]
+    %5:b64 = descriptor[@r0] %0
+    %6:b32 = imul %4, %2
+    %7:b32 = imul %4, %3
+    %8:b32 = iand %7, %3
+    %9:b32 = u2f %8
+    %10:b16 = f2f %9
+    %11:b1 = ine %8, %3
+    if %11 {
+      %12:b32 = reduce[fadd 0] %9
+      %13:b32 = inclusive_scan[fadd 0] %9
+      %14:b32 = exclusive_scan[fmax 0] %9
+      %15:b32 = reduce[fmin 8] %9
+      %16:b32 = reduce[fmul 2] %9
+      %17:b16 = exclusive_scan[fadd 0] %10
+      %18:b16 = reduce[fmax 4] %10
+      %19:b32 = f2f %17
+      %20:b32 = f2f %18
+      %21:b32x4 = vec %12, %13, %14, %15
+      store_buffer[align 4] %5, %6, %21
+      %22:b32x3 = vec %16, %19, %20
+      store_buffer[align 4 offset 16] %5, %6, %22
+      yield
+    } else {
+      yield
+    }
     yield
   }
 }

@@ -3,7 +3,10 @@
 use super::flags::Known;
 use super::{Emit, MAX_WIDTH, PAYLOAD, Part, RESPONSE, byte};
 use crate::error::Error;
-use crate::mir::{GRF_BYTES, Inst as Mir, Message, Op, Operand, Place, UNIT_BYTES, plane_units};
+use crate::mir::{
+    GRF_BYTES, Inst as Mir, Message, Op, Operand, Place, SHUFFLE_WIDTH, Scanned, UNIT_BYTES,
+    plane_units,
+};
 use tepui_intel_isa::{
     Arf, Condition, Desc, Dst, Flag, Generation, Inst, Location, MathFunction, Opcode, Predicate,
     Region, Register, Sfid, Src, Type, descriptor,
@@ -36,6 +39,8 @@ fn widest(inst: &Mir) -> u8 {
         }
         // Conversions between half floats and floats that are packed would be narrower; those in planes are not.
         Op::MulHigh | Op::Address => 8,
+        Op::Shuffle => SHUFFLE_WIDTH,
+        Op::Scanned(Scanned::Before) => 8,
         Op::Send(m) => m.width,
         Op::Arrange { width, .. } | Op::Spread { width, .. } => width,
         _ => MAX_WIDTH,
@@ -67,12 +72,22 @@ fn align1(inst: &mut Inst) {
 
 impl Emit {
     pub(super) fn expand(&mut self, inst: &Mir) {
-        self.scalar = inst.is_scalar();
+        // All channels take part in a mask of channels.
+        self.scalar = inst.is_scalar() && !matches!(inst.op, Op::Ballot(_));
         self.expand_parts(inst);
         self.scalar = false;
     }
 
     fn expand_parts(&mut self, inst: &Mir) {
+        match inst.op {
+            Op::Ballot(condition) => return self.ballot(inst, condition),
+            Op::Scan { opcode, condition, cluster } => {
+                return self.scan(inst, opcode, condition, cluster);
+            }
+            Op::Barrier => return self.barrier(),
+            Op::Fence { buffers, local } => return self.fence(buffers, local),
+            _ => {}
+        }
         for part in self.parts(widest(inst)) {
             match inst.op {
                 Op::Alu { opcode, function, condition, saturate } => {
@@ -90,13 +105,11 @@ impl Emit {
                 Op::Spread { planes, .. } => self.arrange(inst, planes, part, false),
                 Op::Send(m) => self.send(inst, &m, part),
                 Op::Scratch { store, units, at } => self.scratch(inst, store, units, at, part),
-                Op::Barrier | Op::Fence { .. } => {}
+                Op::ReadLane => self.read_lane(inst, part),
+                Op::Shuffle => self.shuffle(inst, part),
+                Op::Scanned(which) => self.scanned(inst, which, part),
+                Op::Ballot(_) | Op::Scan { .. } | Op::Barrier | Op::Fence { .. } => {}
             }
-        }
-        match inst.op {
-            Op::Barrier => self.barrier(),
-            Op::Fence { buffers, local } => self.fence(buffers, local),
-            _ => {}
         }
     }
 
@@ -118,7 +131,7 @@ impl Emit {
     }
 
     /// A comparison that writes the flag, unless the flag has its outcome and nothing else is wanted.
-    fn cmp(&mut self, inst: &Mir, condition: Condition, dst: Dst, part: Part) {
+    pub(super) fn cmp(&mut self, inst: &Mir, condition: Condition, dst: Dst, part: Part) {
         let Part { first, width } = part;
         let sources = [inst.src[0], inst.src[1]];
         let known = Known { condition, sources, first, width, scalar: self.scalar };

@@ -2,11 +2,12 @@
 //!
 //! [`run`] walks the blocks in layout order. Each instruction becomes one for each part of the channels that the hardware
 //! executes at once ([`expand`]); structured control flow becomes `if`, `else`, `endif`, `while`, `break` and `cont` with
-//! their jumps ([`flow`]).
+//! their jumps ([`flow`]); [`lanes`] has what passes between channels.
 
 mod expand;
 mod flags;
 mod flow;
+mod lanes;
 pub mod swsb;
 
 use crate::error::{Error, Result};

@@ -55,7 +55,8 @@ impl Footprint {
         let out_of_order = is_out_of_order(inst);
         let waits = inst.opcode == Opcode::Sync || inst.opcode.has_branch_control();
         Footprint {
-            reads: access.read_mask(),
+            // The registers of indirect sources are not known.
+            reads: if access.indirect_reads { u128::MAX } else { access.read_mask() },
             writes: access.writes.mask(),
             special_reads: special(access.reads_address, access.accumulator_reads.operand),
             special_writes: special(access.writes_address, access.accumulator_writes.all()),

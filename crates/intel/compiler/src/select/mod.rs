@@ -6,7 +6,7 @@
 //! by [`tepui_regalloc::dce`].
 //!
 //! `alu` selects arithmetic, `convert` conversions, `cond` comparisons and conditions, `memory` and `global` accesses of
-//! memory, `group` built-ins and barriers; `flow` builds blocks from regions.
+//! memory, `group` built-ins and barriers, `subgroup` what passes between channels; `flow` builds blocks from regions.
 
 mod alu;
 mod cond;
@@ -15,6 +15,7 @@ mod flow;
 mod global;
 mod group;
 mod memory;
+mod subgroup;
 
 use crate::bind::BindMap;
 use crate::error::{Error, Result};
@@ -72,6 +73,8 @@ struct Select<'a> {
     scalars: Scalars,
     /// Whether results of scalar sources are scalar.
     has_scalars: bool,
+    /// The number of the first channel that executes in a block.
+    first: Option<(Block, Val)>,
 }
 
 /// Double words of each channel that a component of a type has.
@@ -106,6 +109,7 @@ pub fn select(
         loc: Loc::default(),
         frames: Vec::new(),
         has_scalars: scalars.is_some(),
+        first: None,
         scalars: scalars.unwrap_or_default(),
     };
     select.region(s.root)?;
@@ -345,6 +349,7 @@ impl Select<'_> {
             }
             // Handles are found where they are used.
             Op::Descriptor => Ok(()),
+            _ if self.subgroup(i)? => Ok(()),
             _ if self.memory(i)? || self.group(i)? || self.convert(i)? || self.condition(i)? => {
                 Ok(())
             }
