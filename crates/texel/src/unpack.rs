@@ -3,6 +3,7 @@
 //! Fixed-point channels come out as the integers that are stored, to be divided at the very end
 //! ([`Unpacker::divisor`]): a weighted sum of them is exact, where a sum of fractions is not.
 
+use tepui_format::block::{BlockCodec, Stored};
 use tepui_format::info::{Channels, Component, Encoding, Numeric};
 use tepui_format::texel::srgb::decode_table;
 use tepui_format::{Compression, Format};
@@ -20,6 +21,8 @@ pub struct Unpacker {
     pub format: Format,
     /// The numeric type.
     pub kind: Kind,
+    /// Source of the bits.
+    pub source: Source,
     /// Channels that exist.
     pub count: u32,
     fields: [Field; 4],
@@ -36,6 +39,17 @@ struct Field {
     mask: u32,
     /// Bits of a word above the field, for sign extension.
     unused: u32,
+}
+
+/// Source of the bits of texels.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// Memory.
+    Memory,
+    /// Decoded blocks: see [`crate::blocks::Blocks`].
+    Blocks(BlockCodec),
+    /// Four decoded blocks of PVRTC1: bytes.
+    Pvrtc1,
 }
 
 /// Number format of a channel.
@@ -63,8 +77,6 @@ pub enum Kind {
     Subsampled,
     /// Fixed point of extended range.
     Extended(Extended),
-    /// Blocks, decoded elsewhere.
-    Block(Compression, Numeric),
 }
 
 impl Unpacker {
@@ -76,6 +88,7 @@ impl Unpacker {
             Encoding::SharedExponent => Ok(Unpacker {
                 format,
                 kind: Kind::SharedExponent,
+                source: Source::Memory,
                 count: 3,
                 fields: [Field::default(); 4],
                 bytes: false,
@@ -84,6 +97,7 @@ impl Unpacker {
             Encoding::Subsampled(_) => Ok(Unpacker {
                 format,
                 kind: Kind::Subsampled,
+                source: Source::Memory,
                 count: 3,
                 fields: subsampled(format),
                 bytes: false,
@@ -91,18 +105,20 @@ impl Unpacker {
             }),
             // The hardware sees depth and stencil as colours of one channel.
             Encoding::Planar(_) | Encoding::DepthStencil(_) => Err(FormatError::Undecoded(format)),
-            Encoding::Compressed(compression, _) if !is_decoded(*compression) => {
-                Err(FormatError::Undecoded(format))
+            Encoding::Compressed(Compression::Pvrtc1, numeric) => {
+                Ok(decoded(format, Source::Pvrtc1, Stored::Bytes, *numeric))
             }
-            Encoding::Compressed(compression, numeric) => Ok(Unpacker {
-                format,
-                kind: Kind::Block(*compression, *numeric),
-                count: 4,
-                fields: [Field::default(); 4],
-                bytes: false,
-                divisor: [1.0; 4],
-            }),
+            Encoding::Compressed(..) => {
+                Unpacker::of_blocks(format).ok_or(FormatError::Undecoded(format))
+            }
         }
+    }
+
+    /// The unpacker of texels of decoded blocks: of the formats that have a [`BlockCodec`].
+    pub fn of_blocks(format: Format) -> Option<Unpacker> {
+        let codec = BlockCodec::new(format).ok()?;
+        let numeric = format.info().numeric();
+        Some(decoded(format, Source::Blocks(codec), codec.stored(), numeric))
     }
 
     /// The unpacker of a format of extended range.
@@ -111,6 +127,7 @@ impl Unpacker {
         Unpacker {
             format: format.carrier(),
             kind: Kind::Extended(format),
+            source: Source::Memory,
             count: format.channels(),
             fields: std::array::from_fn(|c| {
                 let (word, shift) = format.place(c.min(format.channels() as usize - 1));
@@ -133,10 +150,13 @@ impl Unpacker {
         self.bytes
     }
 
-    /// Whether texels come from blocks that are decoded one by one: [`crate::blocks::Blocks`] has them.
+    /// The codec of the blocks that texels come from, if [`crate::blocks::Blocks`] has them.
     #[inline(always)]
-    pub fn is_block(&self) -> bool {
-        matches!(self.kind, Kind::Block(compression, _) if compression != Compression::Pvrtc1)
+    pub fn codec(&self) -> Option<&BlockCodec> {
+        match &self.source {
+            Source::Blocks(codec) => Some(codec),
+            Source::Memory | Source::Pvrtc1 => None,
+        }
     }
 
     /// Whether a filter that weighs one texel with 1 and others with 0 gives that texel bit for bit: channels are never negative
@@ -276,12 +296,6 @@ impl Unpacker {
                     out[i] = format.decode((word[i] >> f.shift) & f.mask, channel);
                 }
             }
-            // Decoded already.
-            Kind::Block(..) => {
-                for i in 0..N {
-                    out[i] = f32::from_bits(words[channel][i]);
-                }
-            }
         }
         out
     }
@@ -327,6 +341,7 @@ fn plain(format: Format, channels: &Channels) -> Result<Unpacker, FormatError> {
     let mut out = Unpacker {
         format,
         kind,
+        source: Source::Memory,
         count: list.len() as u32,
         fields: [Field::default(); 4],
         bytes: kind == Kind::Unorm
@@ -357,10 +372,29 @@ fn subsampled(format: Format) -> [Field; 4] {
     [field(g, 8), field(b, 8), field(r, 8), Field::default()]
 }
 
-/// Whether texels of a block format are decoded: all but those of PVRTC2, for which there is no
-/// codec.
-fn is_decoded(compression: Compression) -> bool {
-    compression != Compression::Pvrtc2
+/// The unpacker of texels that were decoded from blocks: four channels, in as many bytes or 16-bit numbers.
+fn decoded(format: Format, source: Source, stored: Stored, numeric: Numeric) -> Unpacker {
+    let bits = if stored == Stored::Bytes { 8 } else { 16 };
+    let (kind, one) = match stored {
+        Stored::Bytes if numeric == Numeric::Srgb => (Kind::Srgb, 255.0),
+        Stored::Bytes => (Kind::Unorm, 255.0),
+        Stored::Fixed(one) => (Kind::Unorm, f32::from(one)),
+        Stored::SignedFixed(one) => (Kind::Snorm, f32::from(one)),
+        Stored::Halves => (Kind::Half, 1.0),
+    };
+    Unpacker {
+        format,
+        kind,
+        source,
+        count: 4,
+        fields: std::array::from_fn(|c| field(c as u16 * bits, bits as u8)),
+        bytes: kind == Kind::Unorm && bits == 8,
+        divisor: match (stored, kind) {
+            (Stored::Fixed(_) | Stored::SignedFixed(_), _) => [one, one, one, 1.0],
+            (_, Kind::Srgb) => [1.0, 1.0, 1.0, one],
+            _ => [one; 4],
+        },
+    }
 }
 
 #[cfg(test)]

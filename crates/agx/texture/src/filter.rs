@@ -1,9 +1,8 @@
 //! Sampling of one mip level: nearest, linear filtering, gather.
 
-use tepui_format::Compression;
 use tepui_texel::axis::AxisRule;
 use tepui_texel::blocks::Blocks;
-use tepui_texel::unpack::{Kind, Unpacker};
+use tepui_texel::unpack::{Source, Unpacker};
 use tepui_texel::{CompareFunc, Wrap, cube, lanes};
 
 use crate::error::Fault;
@@ -305,7 +304,7 @@ impl<M: Memory> Filter<'_, M> {
         let beyond = [&ax.outside[sx], &ay.outside[sy], &az.outside[sz]];
         self.kernels.place(level, [x, y], beyond, &mut elements, &mut outside);
         let mut words = [[0; LANES]; 4];
-        if let Kind::Block(Compression::Pvrtc1, _) = self.unpacker.kind {
+        if let Source::Pvrtc1 = self.unpacker.source {
             self.pvrtc(level, [x, y], &layer, &outside, &mut words)?;
         } else if cross || self.plain_words(level, [x, y], &mut words).is_none() {
             let texels = Texels {

@@ -6,7 +6,7 @@
 
 use tepui_softgpu::Access;
 use tepui_texel::axis::AxisRule;
-use tepui_texel::blocks::{Blocks, Corners};
+use tepui_texel::blocks::{BlockQuad, Blocks};
 use tepui_texel::{Filter as Kernel, LevelLayout, Line, Result, Scattered, Unpacker, Wrap, floats};
 
 use crate::compression;
@@ -77,19 +77,17 @@ pub(crate) fn read<M: Memory>(
     if linear && !unpacker.is_integer() {
         texture.axes(kernels, sampler, level, [x, y], true, axes);
         if unpacker.is_plain_fraction() && is_at_centres(axes, exec) {
-            place.one(memory, [&axes[0].texel[0], &axes[1].texel[0]], &mut taps[0])?;
+            let at = [&axes[0].texel[0], &axes[1].texel[0]];
+            place.one(memory, at, &mut taps[0])?;
+            blocks.decode(unpacker, exec, at, &mut taps[0]);
             kernels.deliver_tap(&tap(&taps[0], &[0; LANES], [0; 4]), &result, out);
             return Some(());
         }
         let mut sum = [[0; LANES]; 4];
         let wanted = texture.wanted(request.mask);
-        if image.block == [1, 1] {
-            place.quad(memory, taps, axes)?;
-            let weight = [&axes[0].weight, &axes[1].weight];
-            kernels.quad(&Quad { unpacker, words: taps, weight, wanted }, &mut sum);
-        } else {
-            place.block_quad(blocks, unpacker, axes, &mut sum);
-        }
+        place.quad(memory, blocks, unpacker, axes, taps)?;
+        let weight = [&axes[0].weight, &axes[1].weight];
+        kernels.quad(&Quad { unpacker, words: taps, weight, wanted }, &mut sum);
         kernels.deliver(&sum, &unpacker.divisor, &result, out);
         return Some(());
     }
@@ -203,14 +201,10 @@ impl<M: Memory> Filter<'_, M> {
             }
         }
         let place = self.fetch.place(self.kernels, level, self.flat?)?;
-        if self.fetch.image.block == [1, 1] {
-            place.quad(self.fetch.memory, self.taps, axes)?;
-            let Filter { kernels, unpacker, wanted, .. } = *self;
-            let weight = [&axes[0].weight, &axes[1].weight];
-            kernels.quad(&Quad { unpacker, words: self.taps, weight, wanted }, out);
-        } else {
-            place.block_quad(self.blocks, self.unpacker, axes, out);
-        }
+        place.quad(self.fetch.memory, self.blocks, self.unpacker, axes, self.taps)?;
+        let Filter { kernels, unpacker, wanted, .. } = *self;
+        let weight = [&axes[0].weight, &axes[1].weight];
+        kernels.quad(&Quad { unpacker, words: self.taps, weight, wanted }, out);
         Some(())
     }
 
@@ -356,10 +350,18 @@ impl Place<'_> {
     fn quad<M: Memory>(
         &self,
         memory: &mut M,
-        taps: &mut [Words; 4],
+        blocks: &mut Blocks,
+        unpacker: &Unpacker,
         axes: &[Axis; 3],
+        taps: &mut [Words; 4],
     ) -> Option<()> {
         let Place { image, level, .. } = *self;
+        if image.block != [1, 1] {
+            // SAFETY: texels of axes are inside of the level.
+            let quad = unsafe { BlockQuad::new(self.host(), level, axes, self.exec) };
+            blocks.quad(self.kernels, unpacker, &quad, taps);
+            return Some(());
+        }
         let [x, y, _] = axes;
         let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
         let keep = self.keep(memory, &at)?;
@@ -372,24 +374,5 @@ impl Place<'_> {
             self.kernels.texels(&texels, words);
         }
         Some(())
-    }
-
-    /// The sums of the four texels of a linear filter, of formats with blocks.
-    fn block_quad(
-        &self,
-        blocks: &mut Blocks,
-        unpacker: &Unpacker,
-        axes: &[Axis; 3],
-        sum: &mut Channels,
-    ) {
-        let [x, y, _] = axes;
-        let mut offsets = [[0; LANES]; 4];
-        for (k, offsets) in offsets.iter_mut().enumerate() {
-            let at = [&x.texel[k & 1], &y.texel[k >> 1]];
-            self.kernels.block_offsets(self.level, self.image.element_shift, at, offsets);
-        }
-        // SAFETY: texels of axes are inside of the level.
-        let corners = unsafe { Corners::new(self.host(), &offsets, axes, self.exec) };
-        blocks.filter(unpacker, &corners, sum);
     }
 }

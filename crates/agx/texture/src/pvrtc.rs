@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::{Ints, LANES, Row};
 
 impl<M: Memory> Filter<'_, M> {
-    /// The channels of PVRTC texels, as floats' bits. `at` are columns and rows inside the level;
+    /// The words of PVRTC texels. `at` are columns and rows inside the level;
     /// `outside` are the lanes that need no texel.
     #[cold]
     pub(crate) fn pvrtc(
@@ -54,10 +54,8 @@ impl<M: Memory> Filter<'_, M> {
             }
         }
         for i in lanes(self.fetch.exec) {
-            let texel = codec.pixel(&quads[i], at[0][i] as u32, at[1][i] as u32);
-            for (word, value) in words.iter_mut().zip(texel) {
-                word[i] = value.to_bits();
-            }
+            let texel = codec.rgba8(&quads[i], at[0][i] as u32, at[1][i] as u32);
+            words[0][i] = u32::from_le_bytes(texel);
         }
         Ok(())
     }

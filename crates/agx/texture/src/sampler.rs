@@ -2,6 +2,7 @@
 
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::sampler::{self as packets, BorderColour};
+use tepui_format::info::Encoding;
 use tepui_format::{Compression, Numeric};
 use tepui_texel::unpack::{Kind, Unpacker};
 use tepui_texel::{CompareFunc, Filter, MipFilter, Wrap, half};
@@ -115,11 +116,16 @@ impl Sampler {
             let value = (stored / all as f32).max(-1.0);
             (value * unpacker.divisor[c]).to_bits()
         };
+        let half = |c: usize| half::widen(self.border[c] & 0xffff);
+        if let Encoding::Compressed(compression, numeric) = &unpacker.format.info().encoding {
+            return std::array::from_fn(|c| match border_bits(*compression, *numeric, c) {
+                Some((bits, signed)) => fixed(c, bits, signed),
+                None => (half(c) * unpacker.divisor[c]).to_bits(),
+            });
+        }
         std::array::from_fn(|c| match unpacker.kind {
             Kind::Uint | Kind::Sint | Kind::Single => self.border[c],
-            Kind::Half | Kind::Ufloat | Kind::SharedExponent => {
-                half::widen(self.border[c] & 0xffff).to_bits()
-            }
+            Kind::Half | Kind::Ufloat | Kind::SharedExponent => half(c).to_bits(),
             // The colour is encoded as a texel is.
             Kind::Unorm | Kind::Subsampled => (self.border[c] as f32).to_bits(),
             Kind::Snorm => fixed(c, (unpacker.divisor[c] as u32).count_ones() + 1, true),
@@ -127,10 +133,6 @@ impl Sampler {
             Kind::Extended(format) => format.decode(self.border[c] & 0x3ff, c).to_bits(),
             Kind::Srgb if c == 3 => fixed(c, 8, false),
             Kind::Srgb => fixed(c, 12, false),
-            Kind::Block(compression, numeric) => match border_bits(compression, numeric, c) {
-                Some((bits, signed)) => fixed(c, bits, signed),
-                None => half::widen(self.border[c] & 0xffff).to_bits(),
-            },
         })
     }
 }

@@ -5,41 +5,38 @@
 //! Specification, "ETC1 Compressed Texture Image Formats", "ETC2 Compressed Texture Image Formats".
 //! Bits are numbered as there, 63 first.
 
-use super::from_bytes;
-use crate::info::{Compression, Numeric};
+use crate::info::Compression;
 
-/// Decodes a block of 4×4 pixels.
-pub(super) fn decode(
+/// A word of a block, most significant byte first.
+fn word(block: &[u8; 16], at: usize) -> u64 {
+    block[at..at + 8].iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// Decodes a block of colours, 4×4 pixels.
+pub(super) fn decode(compression: Compression, block: &[u8; 16], pixels: &mut [[u8; 4]]) {
+    if compression == Compression::Etc2Rgba8 {
+        let (alpha, colors) = (word(block, 0), color_block(word(block, 8), false));
+        for (i, pixel) in pixels.iter_mut().enumerate() {
+            let [r, g, b, _] = colors[i];
+            *pixel = [r, g, b, eac8(alpha, i)];
+        }
+    } else {
+        let colors = color_block(word(block, 0), compression == Compression::Etc2Rgba1);
+        pixels.copy_from_slice(&colors);
+    }
+}
+
+/// Decodes a block of one or two channels of eleven bits, 4×4 pixels.
+pub(super) fn decode_eac(
     compression: Compression,
-    numeric: Numeric,
+    signed: bool,
     block: &[u8; 16],
-    pixels: &mut [[f32; 4]],
+    pixels: &mut [[u16; 4]],
 ) {
-    let word =
-        |at: usize| block[at..at + 8].iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-    match compression {
-        Compression::EacR | Compression::EacRg => {
-            let signed = numeric == Numeric::Snorm;
-            for (i, pixel) in pixels.iter_mut().enumerate() {
-                let red = eac11(word(0), i, signed);
-                let green =
-                    if compression == Compression::EacRg { eac11(word(8), i, signed) } else { 0.0 };
-                *pixel = [red, green, 0.0, 1.0];
-            }
-        }
-        Compression::Etc2Rgba8 => {
-            let colors = color_block(word(8), false);
-            for (i, pixel) in pixels.iter_mut().enumerate() {
-                let [r, g, b, _] = colors[i];
-                *pixel = from_bytes([r, g, b, eac8(word(0), i)], numeric);
-            }
-        }
-        _ => {
-            let colors = color_block(word(0), compression == Compression::Etc2Rgba1);
-            for (pixel, color) in pixels.iter_mut().zip(colors) {
-                *pixel = from_bytes(color, numeric);
-            }
-        }
+    let (red, green) = (word(block, 0), word(block, 8));
+    for (i, pixel) in pixels.iter_mut().enumerate() {
+        let green = if compression == Compression::EacRg { eac11(green, i, signed) } else { 0 };
+        *pixel = [eac11(red, i, signed), green, 0, 1];
     }
 }
 
@@ -218,15 +215,16 @@ fn eac8(word: u64, i: usize) -> u8 {
     (bits(word, 63, 8) + modifier * multiplier).clamp(0, 255) as u8
 }
 
-/// Eleven bits: an 8-bit base, and modifiers in eighths if the multiplier is 0.
-fn eac11(word: u64, i: usize, signed: bool) -> f32 {
+/// Eleven bits, of 2047 or with sign of 1023: an 8-bit base, and modifiers in eighths if the multiplier
+/// is 0.
+fn eac11(word: u64, i: usize, signed: bool) -> u16 {
     let (modifier, multiplier) = eac(word, i);
     let step = modifier * if multiplier == 0 { 1 } else { multiplier * 8 };
     let base = bits(word, 63, 8);
     if signed {
         let base = (base as u8 as i8).max(-127);
-        ((i32::from(base) * 8 + step).clamp(-1023, 1023)) as f32 / 1023.0
+        (i32::from(base) * 8 + step).clamp(-1023, 1023) as u16
     } else {
-        (base * 8 + 4 + step).clamp(0, 2047) as f32 / 2047.0
+        (base * 8 + 4 + step).clamp(0, 2047) as u16
     }
 }

@@ -63,7 +63,8 @@ impl PvrtcCodec {
         from_bytes(self.rgba8(quad, x, y), self.numeric)
     }
 
-    fn rgba8(&self, quad: &Quad, x: u32, y: u32) -> [u8; 4] {
+    /// Decodes pixel (`x`, `y`) to bytes, before the sRGB curve.
+    pub fn rgba8(&self, quad: &Quad, x: u32, y: u32) -> [u8; 4] {
         let ws = self.width_shift;
         let half = 1 << (ws - 1);
         // Position relative to the centre of the upper left block, and to that block's first pixel.

@@ -85,6 +85,35 @@ fn by_hand() {
     assert!(decode("ASTC_4x4_SFLOAT_BLOCK", &[0; 16])[15][3].is_nan());
 }
 
+/// Channels of BC4 and BC5 are those of another decoder, which rounds to single floats at each step.
+#[test]
+fn single_channels_are_those_of_another_decoder() {
+    let formats = ["BC4_UNORM_BLOCK", "BC4_SNORM_BLOCK", "BC5_UNORM_BLOCK", "BC5_SNORM_BLOCK"];
+    let codecs = formats.map(|name| BlockCodec::new(name.parse().unwrap()).unwrap());
+    let mut seed = 3u32;
+    for round in 0..4000 {
+        let block: [u8; 16] = std::array::from_fn(|_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8
+        });
+        for (k, codec) in codecs.iter().enumerate() {
+            let (signed, two) = (k % 2 != 0, k / 2 != 0);
+            let mut theirs = [0.0; 32];
+            match two {
+                false => bcdec_rs::bc4_float(&block[..8], &mut theirs[..16], 4, signed),
+                true => bcdec_rs::bc5_float(&block, &mut theirs, 8, signed),
+            }
+            let count = 1 + usize::from(two);
+            for (pixel, theirs) in blocks_of(codec, &block).iter().zip(theirs.chunks_exact(count)) {
+                for (ours, theirs) in pixel.iter().zip(theirs) {
+                    assert!((ours - theirs).abs() < 3e-7, "{round} {k}: {ours} {theirs}");
+                }
+                assert_eq!(pixel[count..], [0.0, 0.0, 0.0, 1.0][count..]);
+            }
+        }
+    }
+}
+
 #[test]
 fn formats_without_a_codec() {
     for format in Format::all() {

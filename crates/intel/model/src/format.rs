@@ -42,6 +42,8 @@ pub(crate) struct Format {
     /// Vectorised unpacking and packing of texels; none for blocks, and for formats that the vector code does
     /// not support.
     pub unpacker: Option<Unpacker>,
+    /// The unpacker of decoded blocks.
+    blocks: Option<Unpacker>,
     pub packer: Option<Packer>,
 }
 
@@ -273,20 +275,26 @@ impl Format {
                 _ => None,
             },
             unpacker: Unpacker::new(format).ok().filter(|_| texels),
+            blocks: Unpacker::of_blocks(format),
             packer: Packer::new(format).ok().filter(|_| texels),
         })
     }
 
-    /// The divisors of the components of [`Format::raw`].
+    /// The divisors of the components of [`Format::raw`], and of texels of blocks
+    /// ([`raw_texel`](tepui_texel::blocks::Blocks::raw_texel)).
     pub fn divisor(&self) -> [f32; 4] {
-        match &self.unpacker {
-            Some(unpacker) if !self.integer => unpacker.divisor,
+        match self.unpacker.as_ref().or(self.blocks.as_ref()) {
+            Some(unpacker) if !self.integer => std::array::from_fn(|c| match self.pick(c) {
+                Pick::Channel(k) => unpacker.divisor[usize::from(k)],
+                // Sums of a constant are exact.
+                Pick::One | Pick::Zero => 1.0,
+            }),
             _ => [1.0; 4],
         }
     }
 
     /// As [`Format::unpack`], but fixed-point components are the stored integers: their weighted sums are exact,
-    /// so that all filters give the same bits.
+    /// so that all filters give the same bits. Blocks have no texels here.
     pub fn raw(&self, texel: &[u8], place: [u32; 2]) -> [u32; 4] {
         let Some(unpacker) = self.unpacker.as_ref().filter(|_| !self.integer) else {
             return self.unpack(texel, place);
@@ -295,7 +303,7 @@ impl Format {
         let words = [0, 1, 2, 3].map(|word| [(bits >> (32 * word)) as u32]);
         std::array::from_fn(|c| match self.pick(c) {
             Pick::Channel(k) => unpacker.float::<1, 4>(&words, &[0], usize::from(k))[0].to_bits(),
-            Pick::One => unpacker.divisor[c].to_bits(),
+            Pick::One => self.one(),
             Pick::Zero => 0,
         })
     }
@@ -372,9 +380,9 @@ impl Format {
         })
     }
 
-    /// Unpacker of texels in blocks that [`tepui_texel::blocks::Blocks`] has decoded; `None` for uncompressed formats.
+    /// Unpacker of compressed texels that [`tepui_texel::blocks::Blocks`] has decoded; `None` for other formats.
     pub fn block_unpacker(&self) -> Option<Unpacker> {
-        Unpacker::new(self.format).ok().filter(Unpacker::is_block)
+        self.blocks.filter(|_| matches!(self.format.info().encoding, Encoding::Compressed(..)))
     }
 
     /// The format of blocks that [`tepui_texel::blocks::Blocks`] decodes.
@@ -469,6 +477,9 @@ mod tests {
                 for byte in &mut bytes[..found.bytes] {
                     seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                     *byte = (seed >> 24) as u8;
+                }
+                if found.block != [1, 1] {
+                    continue;
                 }
                 let texel = &bytes[..found.bytes];
                 let (want, raw) = (found.unpack(texel, [0; 2]), found.raw(texel, [0; 2]));

@@ -2,79 +2,68 @@
 //!
 //! Decoding a block takes as long as a hundred texels do, and filters read the same few blocks again and again. The cache is looked up by
 //! format and bits of a block, not by its address: it needs no invalidation, whoever writes to memory in between, and blocks that are
-//! equal share an entry.
+//! equal share an entry. Texels are kept as bytes or 16-bit numbers ([`Stored`](tepui_format::block::Stored)), which kernels then read and
+//! unpack as those of other formats.
+//!
+//! ```text
+//!  texel numbers ──block_corners──▶ offsets of blocks, texels within ──locate──▶ offsets in a pool ──texels──▶ bits
+//! ```
+
+mod pool;
 
 use tepui_format::Format;
-use tepui_format::block::BlockCodec;
 
 use crate::axis::Axis;
+use crate::kernels::{Located, Scattered};
 use crate::unpack::Unpacker;
-use crate::{Ints, Row, lanes};
+use crate::{Ints, Kernels, Row, TextureUnit, lanes};
+
+pub(crate) use pool::Pool;
 
 /// A texel of a block: floats, after the sRGB curve.
 pub type Texel = [f32; 4];
 
 /// The decoded blocks of a worker.
 pub struct Blocks {
-    /// Direct-mapped; empty until the first block is decoded.
-    entries: Vec<Entry>,
-    count: usize,
-}
-
-/// A decoded block, or none.
-#[derive(Clone, Default)]
-struct Entry {
-    bits: u128,
-    format: Option<Format>,
-    /// Row after row; none of a format without a codec.
-    texels: Box<[Texel]>,
+    pools: [Pool; pool::SIZES],
+    /// The format that [`Blocks::texel`] was asked for last.
+    last: Option<Unpacker>,
 }
 
 impl Blocks {
-    /// A cache of `count` blocks, a power of two. A block of 4x4 texels takes 300 bytes.
+    /// A cache of `count` blocks of each size, a power of two; of the largest sizes, which few formats have, fewer. Nothing is allocated
+    /// for a size until the first block of it.
     pub fn new(count: usize) -> Blocks {
-        assert!(count.is_power_of_two());
-        Blocks { entries: Vec::new(), count }
+        Blocks { pools: std::array::from_fn(|size| Pool::new(size, count)), last: None }
     }
 
-    /// The texels of a block, row after row; none of a format without a codec.
+    /// A texel of a block, counted row after row; zeros past the last one and of formats without a codec.
     #[inline]
-    pub fn texels(&mut self, format: Format, bits: u128) -> &[Texel] {
-        let index = self.find(format, bits);
-        &self.entries[index].texels
+    pub fn texel(&mut self, format: Format, bits: u128, index: usize) -> Texel {
+        let (raw, divisor) = self.raw_texel(format, bits, index);
+        std::array::from_fn(|c| raw[c] / divisor[c])
     }
 
-    /// The entry of a block, which is decoded if it is not there.
+    /// A texel as [`Unpacker::float`] gives it, and the numbers by which its channels are to be divided.
     #[inline]
-    fn find(&mut self, format: Format, bits: u128) -> usize {
-        let index = slot(format, bits) & (self.count - 1);
-        match self.entries.get(index) {
-            Some(entry) if entry.bits == bits && entry.format == Some(format) => {}
-            _ => self.fill(index, format, bits),
+    pub fn raw_texel(&mut self, format: Format, bits: u128, index: usize) -> (Texel, [f32; 4]) {
+        if self.last.as_ref().is_none_or(|unpacker| unpacker.format != format) {
+            self.last = Unpacker::of_blocks(format);
         }
-        index
+        let Some(unpacker) = &self.last else { return ([0.0; 4], [1.0; 4]) };
+        let Some(codec) = unpacker.codec().filter(|codec| index < codec.pixels()) else {
+            return ([0.0; 4], unpacker.divisor);
+        };
+        let pool = &mut self.pools[pool::size_of(codec)];
+        let (entry, _) = pool.find(codec, format, bits);
+        let [low, high] = pool.words(codec, entry, index);
+        let words = [[low], [high], [0], [0]];
+        let raw = std::array::from_fn(|c| unpacker.float::<1, 4>(&words, &[0], c)[0]);
+        (raw, unpacker.divisor)
     }
 
-    #[inline(never)]
-    fn fill(&mut self, index: usize, format: Format, bits: u128) {
-        if self.entries.is_empty() {
-            self.entries.resize(self.count, Entry::default());
-        }
-        let entry = &mut self.entries[index];
-        (entry.bits, entry.format) = (bits, Some(format));
-        match BlockCodec::new(format) {
-            Ok(codec) => {
-                if entry.texels.len() != codec.pixels() {
-                    entry.texels = vec![[0.0; 4]; codec.pixels()].into_boxed_slice();
-                }
-                codec.decode(&bits.to_le_bytes(), &mut entry.texels);
-            }
-            Err(_) => entry.texels = Box::default(),
-        }
-    }
-
-    /// Replaces the words of blocks by the channels of one of their texels, as floats' bits. Words of other formats stay as they are, those
-    /// of PVRTC1 too: its texels come decoded, and their words are those of four blocks.
+    /// Replaces the words of blocks by those of one of their texels. Words of other formats stay as they are, those of PVRTC1 too: its
+    /// texels come decoded, and their words are those of four blocks.
     pub fn decode<const N: usize>(
         &mut self,
         unpacker: &Unpacker,
@@ -82,11 +71,9 @@ impl Blocks {
         [x, y]: [&Ints<N>; 2],
         words: &mut [Row<N>; 4],
     ) {
-        if !unpacker.is_block() {
-            return;
-        }
-        let format = unpacker.format;
-        let block = format.info().block;
+        let Some(codec) = unpacker.codec() else { return };
+        let pool = &mut self.pools[pool::size_of(codec)];
+        let block = unpacker.format.info().block;
         let within = within([block.width_px, block.height_px], x, y);
         // The words above those of a small block are not read from memory.
         let all = if block.bytes == 8 { u128::from(u64::MAX) } else { u128::MAX };
@@ -94,135 +81,79 @@ impl Blocks {
         for i in lanes(exec) {
             let [a, b, c, d] = words.each_ref().map(|word| u128::from(word[i]));
             let bits = (a | b << 32 | c << 64 | d << 96) & all;
-            let index = match last {
-                Some((same, index)) if same == bits => index,
-                _ => self.find(format, bits),
+            let entry = match last {
+                Some((same, entry)) if same == bits => entry,
+                _ => pool.find(codec, unpacker.format, bits).0,
             };
-            last = Some((bits, index));
-            let texels = &self.entries[index].texels;
-            let texel = texels.get(within[i] as usize).copied().unwrap_or_default();
-            for (word, value) in words.iter_mut().zip(texel) {
-                word[i] = value.to_bits();
-            }
+            last = Some((bits, entry));
+            [words[0][i], words[1][i]] = pool.words(codec, entry, within[i] as usize);
         }
     }
 }
 
-/// The blocks of the four texels of a linear filter along two axes: left to right, then the next line.
-pub struct Corners<'a, const N: usize> {
+/// A level of a format with blocks in host memory, and the texels of a linear filter along two axes.
+pub struct BlockQuad<'a, const N: usize, U: TextureUnit> {
     host: *const u8,
-    /// Bytes from there.
-    offsets: &'a [Row<N>; 4],
+    level: &'a U::Level,
     axes: &'a [Axis<N>; 3],
     exec: u32,
 }
 
-impl<'a, const N: usize> Corners<'a, N> {
-    /// Blocks at offsets from an address, for the lanes of `exec`.
+impl<'a, const N: usize, U: TextureUnit> BlockQuad<'a, N, U> {
+    /// The texels of `axes` in a level that starts at `host`, for the lanes of `exec`.
     ///
     /// # Safety
-    /// `host` must be valid for reads of a block at the offsets of these lanes as long as the value lives.
+    /// `host` must be valid for reads of all blocks of the level as long as the value lives, and the texels must be inside of it.
     pub unsafe fn new(
         host: *const u8,
-        offsets: &'a [Row<N>; 4],
+        level: &'a U::Level,
         axes: &'a [Axis<N>; 3],
         exec: u32,
-    ) -> Corners<'a, N> {
-        Corners { host, offsets, axes, exec }
+    ) -> BlockQuad<'a, N, U> {
+        BlockQuad { host, level, axes, exec }
     }
-}
-
-/// Texels of blocks that an instruction has read, by the blocks' offsets. Direct-mapped; neighbours have places of their own.
-struct Recent {
-    offsets: [u32; Recent::COUNT],
-    /// As many texels as a block has, until an entry of the cache changes.
-    texels: [*const Texel; Recent::COUNT],
-}
-
-impl Recent {
-    const COUNT: usize = 8;
-    /// No block is at an odd offset.
-    const NONE: Recent =
-        Recent { offsets: [u32::MAX; Recent::COUNT], texels: [std::ptr::null(); Recent::COUNT] };
 }
 
 impl Blocks {
-    /// The weighted sums of four texels, in the order of [`Kernels::quad`](crate::Kernels::quad), of formats with blocks.
-    pub fn filter<const N: usize>(
+    /// The words of four texels for each lane, in the order of [`Kernels::quad`]. The format must have blocks, of which texels have been
+    /// decoded ([`Unpacker::codec`]).
+    #[inline]
+    pub fn quad<const N: usize, U: TextureUnit>(
         &mut self,
+        kernels: &Kernels<N, U>,
         unpacker: &Unpacker,
-        corners: &Corners<'_, N>,
-        out: &mut [Row<N>; 4],
+        quad: &BlockQuad<'_, N, U>,
+        taps: &mut [[Row<N>; 4]; 4],
     ) {
-        let Ok(codec) = BlockCodec::new(unpacker.format) else { return };
-        let Corners { offsets, axes: [x, y, _], exec, .. } = *corners;
+        let Some(codec) = unpacker.codec() else { return };
+        let BlockQuad { host, level, axes, exec } = *quad;
+        let shift = codec.bytes().ilog2();
         let block = unpacker.format.info().block;
         let size = [block.width_px, block.height_px];
-        let within = [0, 1, 2, 3].map(|k| within(size, &x.texel[k & 1], &y.texel[k >> 1]));
-        let mut recent = Recent::NONE;
-        let mut sums = [[0.0; 4]; N];
-        for i in lanes(exec) {
-            let (right, lower) = (x.weight[i], y.weight[i]);
-            let weights = [
-                (1.0 - lower) * (1.0 - right),
-                (1.0 - lower) * right,
-                lower * (1.0 - right),
-                lower * right,
-            ];
-            let mut sum = [0.0; 4];
-            for k in 0..4 {
-                let offset = offsets[k][i];
-                let place = (offset >> block.bytes.ilog2()) as usize % Recent::COUNT;
-                if recent.offsets[place] != offset {
-                    let texels = self.read(&codec, unpacker.format, corners, offset, &mut recent);
-                    (recent.offsets[place], recent.texels[place]) = (offset, texels);
-                }
-                // SAFETY: an entry has all texels of its block, and no entry has changed since this one was looked up.
-                let texel = unsafe { *recent.texels[place].add(within[k][i] as usize) };
-                // A texel without weight does not count, not even an infinite one.
-                let counts = if weights[k] == 0.0 { 0 } else { u32::MAX };
-                for (sum, value) in sum.iter_mut().zip(texel) {
-                    *sum += f32::from_bits((weights[k] * value).to_bits() & counts);
-                }
+        let texel = pool::texel_shift(codec);
+        let (mut offsets, mut places) = ([[0; N]; 4], [[0; N]; 4]);
+        kernels.block_corners(level, shift, size, texel, axes, &mut offsets, &mut places);
+        let pool = &mut self.pools[pool::size_of(codec)];
+        // SAFETY: `BlockQuad` has the promise that blocks can be read.
+        let located = unsafe { Located::new(pool, codec, unpacker.format, host, &offsets, exec) };
+        let mut found = false;
+        kernels.locate(located, &mut places, &mut found);
+        if found {
+            for (places, words) in places.iter().zip(taps) {
+                // SAFETY: `locate` has found places of texels of the pool.
+                let texels = unsafe { Scattered::new(pool.host(), places, exec, 1 << texel) };
+                kernels.texels(&texels, words);
             }
-            sums[i] = sum;
+            return;
         }
-        for (c, row) in out.iter_mut().enumerate() {
-            for (value, sum) in row.iter_mut().zip(&sums) {
-                *value = sum[c].to_bits();
-            }
+        // Blocks of this instruction took each other's place.
+        let [x, y, _] = axes;
+        for (k, words) in taps.iter_mut().enumerate() {
+            // SAFETY: as before.
+            let texels = unsafe { Scattered::new(host, &offsets[k], exec, codec.bytes() as u32) };
+            kernels.texels(&texels, words);
+            self.decode(unpacker, exec, [&x.texel[k & 1], &y.texel[k >> 1]], words);
         }
-    }
-
-    /// The texels of the block at an offset. If it takes the place of another, nothing is recent any more.
-    #[inline(never)]
-    fn read<const N: usize>(
-        &mut self,
-        codec: &BlockCodec,
-        format: Format,
-        corners: &Corners<'_, N>,
-        offset: u32,
-        recent: &mut Recent,
-    ) -> *const Texel {
-        let from = corners.host.wrapping_add(offset as usize);
-        // SAFETY: `Corners` has the promise that blocks can be read.
-        let bits = unsafe {
-            match codec.bytes() {
-                8 => u128::from(from.cast::<u64>().read_unaligned().to_le()),
-                _ => from.cast::<u128>().read_unaligned().to_le(),
-            }
-        };
-        let index = slot(format, bits) & (self.count - 1);
-        match self.entries.get(index) {
-            Some(entry) if entry.bits == bits && entry.format == Some(format) => {}
-            _ => {
-                *recent = Recent::NONE;
-                self.fill(index, format, bits);
-            }
-        }
-        let texels = &self.entries[index].texels;
-        assert_eq!(texels.len(), codec.pixels());
-        texels.as_ptr()
     }
 }
 
@@ -240,18 +171,6 @@ fn within<const N: usize>([width, height]: [u32; 2], x: &Ints<N>, y: &Ints<N>) -
         }
     }
     out
-}
-
-/// The place of a block in a cache of 2^24 blocks; smaller ones take its lower bits.
-#[inline(always)]
-fn slot(format: Format, bits: u128) -> usize {
-    const ODD: [u64; 3] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9];
-    let [low, high] = [bits as u64, (bits >> 64) as u64];
-    let mixed = low.wrapping_mul(ODD[0])
-        ^ high.wrapping_mul(ODD[1]).rotate_left(32)
-        ^ (format as u64).wrapping_mul(ODD[2]);
-    // The upper bits depend on all of those below them.
-    ((mixed ^ mixed >> 29).wrapping_mul(ODD[0]) >> 40) as usize
 }
 
 #[cfg(test)]

@@ -1,12 +1,20 @@
 //! Blocks against an independent decoder, and of any bits.
 
-use tepui_format::{Compression, Numeric};
+use tepui_format::Numeric;
+use tepui_format::block::BlockCodec;
 
 use super::*;
-use crate::unpack::Kind;
 
 fn decode(format: Format, bits: &[u32; 4]) -> Box<[Texel]> {
-    Blocks::new(2048).texels(format, whole(format, bits)).into()
+    let count = BlockCodec::new(format).unwrap().pixels();
+    let mut blocks = Blocks::new(2048);
+    (0..count).map(|index| blocks.texel(format, whole(format, bits), index)).collect()
+}
+
+/// The formats whose blocks the cache has.
+fn formats() -> impl Iterator<Item = (Format, Unpacker)> {
+    let unpacker = |format| Unpacker::new(format).ok().filter(|u| u.codec().is_some());
+    Format::all().filter_map(move |format| unpacker(format).map(|u| (format, u)))
 }
 
 /// The bits of a block of a format.
@@ -107,13 +115,9 @@ fn eleven_bits_follow_the_alpha_of_etc2() {
 
 #[test]
 fn blocks_of_any_bits_decode() {
-    for format in Format::all() {
-        let Ok(unpacker) = Unpacker::new(format) else { continue };
-        let Kind::Block(compression, numeric) = unpacker.kind else { continue };
-        if compression == Compression::Pvrtc1 {
-            continue;
-        }
+    for (format, _) in formats() {
         let block = format.info().block;
+        let numeric = format.info().numeric();
         for mut bits in random_blocks().take(1500) {
             if bits[3] & 1 != 0 {
                 bits[0] &= 0x1fff;
@@ -158,9 +162,12 @@ fn lanes_read_their_texel_of_a_block() {
             let x = std::array::from_fn(|lane| 8 + lane as i32 % 4);
             let y = std::array::from_fn(|lane| 12 + lane as i32 / 4);
             blocks.decode(&unpacker, 0xffff, [&x, &y], &mut words);
-            for lane in 0..16 {
-                let got = words.map(|row| row[lane]);
-                assert_eq!(got, want[lane].map(f32::to_bits), "{format:?} {lane}");
+            for c in 0..4 {
+                let got = unpacker.float::<16, 4>(&words, &[0; 16], c);
+                for lane in 0..16 {
+                    let got = got[lane] / unpacker.divisor[c];
+                    assert_eq!(got, want[lane][c], "{format:?} {lane} {c}");
+                }
             }
         }
     }
@@ -180,89 +187,77 @@ fn blocks_that_share_an_entry_keep_their_texels() {
     ];
     let mut blocks = Blocks::new(2048);
     let mut taken = vec![0; 2048];
+    let bits_of = |texel: Texel| texel.map(f32::to_bits);
     for (format, bits) in formats.into_iter().cycle().zip(random_blocks()).take(40_000) {
         let bits = whole(format, &bits);
-        taken[slot(format, bits) & 2047] += 1;
+        taken[pool::slot(format, bits) & 2047] += 1;
         let codec = BlockCodec::new(format).unwrap();
         let mut want = vec![[0.0; 4]; codec.pixels()];
         codec.decode(&bits.to_le_bytes(), &mut want);
         for _ in 0..2 {
-            let got = blocks.texels(format, bits);
-            assert!(
-                got.iter()
-                    .flatten()
-                    .map(|v| v.to_bits())
-                    .eq(want.iter().flatten().map(|v| v.to_bits()))
-            );
+            for (index, want) in want.iter().enumerate() {
+                let got = blocks.texel(format, bits, index);
+                assert_eq!(bits_of(got), bits_of(*want), "{format} {bits:x} {index}");
+            }
         }
     }
     // Twenty a place on average: none is left out, none has many more.
     assert!(taken.iter().all(|&n| (1..60).contains(&n)), "{taken:?}");
 }
 
-/// A filter gives the bits that its kernel gives of blocks that are decoded tap by tap, in all formats, also where blocks take one another's
-/// places.
+/// The four texels of a filter are those of their blocks, in all formats, whatever blocks take one another's places, and with any vectors.
 #[test]
-fn filters_of_blocks_have_the_bits_of_the_kernel() {
+fn quads_have_the_texels_of_their_blocks() {
     use crate::axis::Axis;
-    use crate::kernels::{Quad, testing::Unit};
+    use crate::kernels::testing::{Linear, Unit};
     const LANES: usize = 16;
+    const SIDE: u32 = 64;
     let kernels = crate::Kernels::<LANES, Unit>::of_host();
     let mut seed = 5u32;
     let mut random = move |n: u32| {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (seed >> 8) % n
     };
-    for format in Format::all() {
-        let Ok(unpacker) = Unpacker::new(format) else { continue };
-        if !unpacker.is_block() {
-            continue;
-        }
+    let level = Linear([SIDE; 2]);
+    for (format, unpacker) in formats() {
+        let codec = unpacker.codec().unwrap();
         let block = format.info().block;
-        let bytes = block.bytes as usize;
-        let memory: Vec<[u32; 4]> = random_blocks().take(4096).collect();
+        let size = [block.width_px, block.height_px];
+        let count = SIDE * SIDE.div_ceil(size[1]);
+        let memory: Vec<[u32; 4]> = random_blocks().take(count as usize).collect();
         let memory: Vec<u8> = memory.iter().flatten().flat_map(|w| w.to_le_bytes()).collect();
-        let mut blocks = Blocks::new(2048);
-        for _ in 0..60 {
+        // Blocks that differ by columns of texels, not of blocks: rows of blocks are as long as those of texels.
+        let offset = |x: u32, y: u32| ((y / size[1] * SIDE + x / size[0]) * block.bytes) as usize;
+        let (mut small, mut large) = (Blocks::new(4), Blocks::new(2048));
+        for round in 0..40 {
             let mut axes = [Axis::<LANES>::ZERO; 3];
-            let mut offsets = [[0; LANES]; 4];
-            for i in 0..LANES {
-                for axis in &mut axes[..2] {
-                    axis.texel = [0, 1].map(|k| {
-                        let mut row = axis.texel[k];
-                        row[i] = random(64) as i32;
-                        row
-                    });
-                    axis.weight[i] = random(5) as f32 / 4.0;
-                }
-                for row in &mut offsets {
-                    // Mostly a few blocks again and again.
-                    let n = if random(4) == 0 { 4096 * 16 / bytes as u32 } else { 6 };
-                    row[i] = random(n) * bytes as u32;
+            // A few neighbours, or any texels.
+            let spread = if round % 4 == 0 { SIDE } else { 9 };
+            for axis in &mut axes[..2] {
+                let first = random(SIDE - spread + 1);
+                for row in &mut axis.texel {
+                    *row = std::array::from_fn(|_| (first + random(spread)) as i32);
                 }
             }
-            let mut taps = [[[0; LANES]; 4]; 4];
-            for (k, words) in taps.iter_mut().enumerate() {
-                for i in 0..LANES {
-                    for (w, word) in words.iter_mut().enumerate().take(bytes / 4) {
-                        let at = offsets[k][i] as usize + 4 * w;
-                        word[i] = u32::from_le_bytes(memory[at..at + 4].try_into().unwrap());
+            let exec = if round % 2 == 0 { 0xffff } else { random(0xffff) + 1 };
+            for blocks in [&mut small, &mut large] {
+                let mut taps = [[[0; LANES]; 4]; 4];
+                // SAFETY: all texels are inside of the level.
+                let quad = unsafe { BlockQuad::new(memory.as_ptr(), &level, &axes, exec) };
+                blocks.quad(kernels, &unpacker, &quad, &mut taps);
+                for (lane, k) in lanes(exec).flat_map(|lane| (0..4).map(move |k| (lane, k))) {
+                    let at = [axes[0].texel[k & 1][lane], axes[1].texel[k >> 1][lane]];
+                    let [x, y] = at.map(|v| v as u32);
+                    let mut texels = vec![[0.0; 4]; codec.pixels()];
+                    codec.decode(&memory[offset(x, y)..][..codec.bytes()], &mut texels);
+                    let want = texels[(y % size[1] * size[0] + x % size[0]) as usize];
+                    for (c, want) in want.into_iter().enumerate() {
+                        let got = unpacker.float::<LANES, 4>(&taps[k], &[0; LANES], c)[lane];
+                        let got = got / unpacker.divisor[c];
+                        let same = got == want || got.is_nan() && want.is_nan();
+                        assert!(same, "{format} {lane} {k} {c}: {got} {want}");
                     }
                 }
-                let at = [&axes[0].texel[k & 1], &axes[1].texel[k >> 1]];
-                Blocks::new(2048).decode(&unpacker, 0xffff, at, words);
-            }
-            let weight = [&axes[0].weight, &axes[1].weight];
-            let mut want = [[0; LANES]; 4];
-            kernels
-                .quad(&Quad { unpacker: &unpacker, words: &taps, weight, wanted: 15 }, &mut want);
-            let mut got = [[0; LANES]; 4];
-            // SAFETY: all offsets are those of blocks in `memory`.
-            let corners = unsafe { Corners::new(memory.as_ptr(), &offsets, &axes, 0xffff) };
-            blocks.filter(&unpacker, &corners, &mut got);
-            let nan = |bits: u32| f32::from_bits(bits).is_nan();
-            for (got, want) in got.as_flattened().iter().zip(want.as_flattened()) {
-                assert!(got == want || nan(*got) && nan(*want), "{format}: {got:x} {want:x}");
             }
         }
     }

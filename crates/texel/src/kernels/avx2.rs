@@ -86,6 +86,33 @@ pub unsafe fn line<const N: usize>(from: *const u32, out: &mut Row<N>) {
     }
 }
 
+/// Adds a number to the lanes whose offset is a given one, and returns these lanes.
+///
+/// # Safety
+/// The host must have AVX2.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub unsafe fn add_where<const N: usize>(
+    offsets: &Row<N>,
+    offset: u32,
+    number: u32,
+    to: &mut Row<N>,
+) -> u32 {
+    let offset = _mm256_set1_epi32(offset as i32);
+    let number = _mm256_set1_epi32(number as i32);
+    let mut lanes = 0;
+    for part in 0..N / 8 {
+        // SAFETY: parts are inside of rows.
+        unsafe {
+            let same = _mm256_cmpeq_epi32(load(offsets, part), offset);
+            let sum = _mm256_add_epi32(load(to, part), _mm256_and_si256(same, number));
+            _mm256_storeu_si256(to.as_mut_ptr().add(8 * part).cast(), sum);
+            lanes |= (_mm256_movemask_ps(_mm256_castsi256_ps(same)) as u32) << (8 * part);
+        }
+    }
+    lanes
+}
+
 /// Whether lanes stand side by side in one line.
 ///
 /// # Safety

@@ -1,4 +1,4 @@
-//! Table lookups in AVX-512 registers, which compilers do not vectorise.
+//! Table lookups and comparisons in AVX-512 registers, which compilers do not vectorise.
 
 use std::arch::x86_64::*;
 
@@ -128,6 +128,35 @@ pub unsafe fn add_texels<const N: usize>(
             }
         }
     }
+}
+
+/// Adds a number to the lanes whose offset is a given one, and returns these lanes.
+///
+/// # Safety
+/// The host must have AVX-512F.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub unsafe fn add_where<const N: usize>(
+    offsets: &Row<N>,
+    offset: u32,
+    number: u32,
+    to: &mut Row<N>,
+) -> u32 {
+    let offset = _mm512_set1_epi32(offset as i32);
+    let number = _mm512_set1_epi32(number as i32);
+    let mut lanes = 0;
+    for part in (0..N / ENTRIES).map(|part| ENTRIES * part) {
+        // SAFETY: parts are inside of rows.
+        unsafe {
+            let offsets = _mm512_loadu_si512(offsets.as_ptr().add(part).cast());
+            let same = _mm512_cmpeq_epi32_mask(offsets, offset);
+            let at = to.as_mut_ptr().add(part).cast();
+            let old = _mm512_loadu_si512(at);
+            _mm512_storeu_si512(at, _mm512_mask_add_epi32(old, same, old, number));
+            lanes |= u32::from(same) << part;
+        }
+    }
+    lanes
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ fn constant_bits(pick: Pick, integer: bool, narrow: bool) -> u32 {
     }
 }
 
-/// `value` divided by a number of at most 16 bits, all ones: what formats of fixed point have. With
+/// `value` divided by a number of at most 16 bits: what formats of fixed point have. With
 /// vectors of eight, three multiplications give the quotient that a division gives.
 /// source: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor":
 /// right unless the divisor's mantissa is all ones to the last of 24 bits.
@@ -158,8 +158,11 @@ mod tests {
     /// Every sum that weights of 1/65536 make of integers, and every integer.
     #[test]
     fn products_are_the_quotients() {
-        for bits in [1, 2, 4, 5, 6, 7, 8, 9, 10, 15, 16] {
-            let divisor = ((1u32 << bits) - 1) as f32;
+        // All ones, and the divisors of BC4 and EAC.
+        let ones = [1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16].map(|bits| (1u32 << bits) - 1);
+        for divisor in ones.into_iter().chain([255 * 35, 127 * 35]) {
+            let bits = 32 - divisor.leading_zeros();
+            let divisor = divisor as f32;
             let reciprocal = 1.0 / divisor;
             let most = 1u32 << (bits + 16).min(24);
             for k in (0..most).step_by(if bits == 8 { 1 } else { 7 }) {

@@ -5,12 +5,14 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod blend;
+mod blocks;
 mod deliver;
 mod host;
 mod places;
 mod words;
 
 pub use self::blend::{Quad, Tap};
+pub(crate) use self::blocks::Located;
 pub use self::deliver::{Pick, Result};
 pub use self::host::Vectors;
 pub use self::places::Placed;
@@ -126,6 +128,10 @@ kernels! {
     block_offsets(level: &U::Level, shift: u32, at: [&Ints<N>; 2], out: &mut Row<N>) = places::block_offsets;
     /// Version of `texel_offsets` for the four texels of two axes.
     corners(level: &U::Level, shift: u32, keep: [u32; 2], axes: &[Axis<N>; 3], out: &mut [Row<N>; 4]) = places::corners;
+    /// Offsets of the blocks of the four texels of two axes, and of the texels within decoded blocks of `size` texels of `1 << texel` bytes.
+    block_corners(level: &U::Level, shift: u32, size: [u32; 2], texel: u32, axes: &[Axis<N>; 3], blocks: &mut [Row<N>; 4], texels: &mut [Row<N>; 4]) = blocks::block_corners;
+    /// Adds the places of decoded blocks to those of texels within them, unless two blocks have the same place.
+    locate(located: Located<'_, N>, places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate::<N, WIDTH>;
     /// The lowest and the highest of columns and of lines, two in each lane of `exec`.
     bounds(at: &[[&Ints<N>; 2]; 2], exec: u32, out: &mut [[u32; 2]; 2]) = places::bounds::<N>;
     /// Whether lanes stand side by side in one line.

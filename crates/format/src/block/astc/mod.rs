@@ -13,8 +13,6 @@ mod partition;
 
 use half::f16;
 
-use crate::info::Numeric;
-use crate::texel::srgb;
 use endpoints::{Endpoint, endpoints};
 use integers::{read, unquantize_color, unquantize_weight};
 use mode::{BlockMode, VoidExtent};
@@ -30,25 +28,21 @@ enum Profile {
     Hdr,
 }
 
-/// Decodes a block of `width`×`height` pixels. Illegal encodings give the error colour, as the
-/// specification requires: magenta, or NaN in the HDR profile.
-pub(super) fn decode(
-    (width, height): (u32, u32),
-    numeric: Numeric,
-    block: u128,
-    pixels: &mut [[f32; 4]],
-) {
-    let profile = match numeric {
-        Numeric::Srgb => Profile::Srgb,
-        Numeric::Sfloat => Profile::Hdr,
-        _ => Profile::Ldr,
-    };
-    if decode_block((width, height), profile, block, pixels).is_none() {
-        let error = match profile {
-            Profile::Hdr => [f32::NAN; 4],
-            Profile::Ldr | Profile::Srgb => [1.0, 0.0, 1.0, 1.0],
-        };
-        pixels.fill(error);
+/// Decodes a block of the sRGB profile to bytes. Illegal encodings give the error colour, as the
+/// specification requires: magenta.
+pub(super) fn decode_srgb(size: [u32; 2], block: u128, pixels: &mut [[u8; 4]]) {
+    if decode_block(size, Profile::Srgb, block, pixels, |word| word as u8).is_none() {
+        pixels.fill([255, 0, 255, 255]);
+    }
+}
+
+/// Decodes a block of the LDR or HDR profile to half floats. The error colour is magenta, or NaN in the HDR
+/// profile.
+pub(super) fn decode_halves(size: [u32; 2], hdr: bool, block: u128, pixels: &mut [[u16; 4]]) {
+    let profile = if hdr { Profile::Hdr } else { Profile::Ldr };
+    if decode_block(size, profile, block, pixels, |word| word).is_none() {
+        let one = f16::ONE.to_bits();
+        pixels.fill(if hdr { [f16::NAN.to_bits(); 4] } else { [one, 0, one, one] });
     }
 }
 
@@ -57,15 +51,17 @@ fn bits(block: u128, at: u32, count: u32) -> u32 {
     (block >> at) as u32 & ((1u64 << count) - 1) as u32
 }
 
-fn decode_block(
-    (width, height): (u32, u32),
+/// Decodes a block of `width`×`height` pixels to the profile's numbers; `None` if it is illegal.
+fn decode_block<T: Copy>(
+    [width, height]: [u32; 2],
     profile: Profile,
     block: u128,
-    pixels: &mut [[f32; 4]],
+    pixels: &mut [[T; 4]],
+    store: impl Fn(u16) -> T,
 ) -> Option<()> {
     if let Some(void) = VoidExtent::read(block) {
         let color = void?.color(profile)?;
-        pixels.fill(color);
+        pixels.fill(color.map(store));
         return Some(());
     }
     let mode = BlockMode::read(block, (width, height))?;
@@ -104,14 +100,14 @@ fn decode_block(
         let [low, high] = &parts[part as usize];
         for (c, component) in pixel.iter_mut().enumerate() {
             let weight = planes[usize::from(mode.second_plane == Some(c as u32))];
-            *component = blend(low, high, c, weight, profile);
+            *component = store(blend(low, high, c, weight, profile));
         }
     }
     Some(())
 }
 
 /// Blends a component between two endpoints. Section "Weight Application".
-fn blend(low: &Endpoint, high: &Endpoint, c: usize, weight: u32, profile: Profile) -> f32 {
+fn blend(low: &Endpoint, high: &Endpoint, c: usize, weight: u32, profile: Profile) -> u16 {
     let hdr = low.hdr[c];
     let wide = |value: u32| match (hdr, profile) {
         (true, _) => value << 4,
@@ -119,44 +115,44 @@ fn blend(low: &Endpoint, high: &Endpoint, c: usize, weight: u32, profile: Profil
         (false, _) => value << 8 | value,
     };
     let mixed = (wide(low.value[c]) * (64 - weight) + wide(high.value[c]) * weight + 32) / 64;
-    if hdr { logarithmic(mixed) } else { fixed_point(mixed, c, profile) }
+    if hdr { logarithmic(mixed) } else { fixed_point(mixed, profile) }
 }
 
-/// Converts 16 bits of fixed point to float. Section "LDR Mode" of the conversion of results.
-fn fixed_point(value: u32, c: usize, profile: Profile) -> f32 {
-    match profile {
-        Profile::Srgb if c < 3 => srgb::decode_table()[(value >> 8) as usize & 0xff],
-        Profile::Srgb => (value >> 8) as f32 / 255.0,
-        _ if value == 0xffff => 1.0,
+/// Converts 16 bits of fixed point to the profile's number: bytes, or half floats. Section "LDR Mode" of
+/// the conversion of results.
+fn fixed_point(value: u32, profile: Profile) -> u16 {
+    match (profile, value) {
+        (Profile::Srgb, _) => (value >> 8) as u16,
+        (_, 0xffff) => f16::ONE.to_bits(),
+        // The value divided by 2^16, truncated: to 2^-24 where halves are subnormal, else to eleven
+        // significant bits, of which the first is not stored.
+        (_, 0..4) => (value << 8) as u16,
         _ => {
-            // The value divided by 2^16, truncated to the eleven significant bits of a half float,
-            // or to 2^-24.
-            let cut = (value.max(1).ilog2() as i32 - 10).clamp(0, 5);
-            ((value >> cut) << cut) as f32 / 65536.0
+            let exponent = value.ilog2();
+            let mantissa = (value << 10 >> exponent) & 0x3ff;
+            ((exponent - 1) << 10 | mantissa) as u16
         }
     }
 }
 
 /// Converts 16 bits of piecewise linear logarithm to a half float. Section "HDR Mode".
-fn logarithmic(value: u32) -> f32 {
+fn logarithmic(value: u32) -> u16 {
     let (exponent, mantissa) = (value >> 11, value & 0x7ff);
     let mantissa = match mantissa {
         0..512 => 3 * mantissa,
         512..1536 => 4 * mantissa - 512,
         _ => 5 * mantissa - 2048,
     };
-    let half = (exponent << 10 | mantissa >> 3).min(0x7bff);
-    f16::from_bits(half as u16).to_f32()
+    (exponent << 10 | mantissa >> 3).min(0x7bff) as u16
 }
 
 impl VoidExtent {
     /// The colour, if the profile allows it.
-    fn color(&self, profile: Profile) -> Option<[f32; 4]> {
+    fn color(&self, profile: Profile) -> Option<[u16; 4]> {
         if !self.hdr {
-            return Some(std::array::from_fn(|c| fixed_point(self.components[c], c, profile)));
+            return Some(self.components.map(|v| fixed_point(v, profile)));
         }
-        (profile == Profile::Hdr)
-            .then(|| self.components.map(|v| f16::from_bits(v as u16).to_f32()))
+        (profile == Profile::Hdr).then(|| self.components.map(|v| v as u16))
     }
 }
 
@@ -198,5 +194,22 @@ impl BlockMode {
                 .sum();
             (sum + 8) >> 4
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every value is divided by 2^16 and rounded towards zero to a half float, except the largest, which is 1.
+    #[test]
+    fn fixed_point_is_truncated_to_halves() {
+        for value in 0..0xffff {
+            let half = fixed_point(value, Profile::Ldr);
+            let exact = value as f32 / 65536.0;
+            assert!(f16::from_bits(half).to_f32() <= exact, "{value}");
+            assert!(f16::from_bits(half + 1).to_f32() > exact, "{value}");
+        }
+        assert_eq!(fixed_point(0xffff, Profile::Ldr), f16::ONE.to_bits());
     }
 }

@@ -7,7 +7,7 @@
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_softgpu::Protection;
 use tepui_texel::axis::{Axis, AxisRule};
-use tepui_texel::blocks::{Blocks, Corners};
+use tepui_texel::blocks::{BlockQuad, Blocks};
 use tepui_texel::lod::{Footprint, Plan};
 use tepui_texel::{
     Floats, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap, Unpacker, Wrap,
@@ -425,22 +425,17 @@ impl Reader<'_, '_> {
         let level = self.axes(sampler, at, level, layer, true)?;
         let Scratch { axes, taps, .. } = &mut *self.scratch;
         let unpacker = self.texture.unpacker.as_ref()?;
-        let mut offsets = [[0; WIDTH]; 4];
-        if unpacker.is_block() {
-            let [x, y, _] = &*axes;
-            for (k, offsets) in offsets.iter_mut().enumerate() {
-                let at = [&x.texel[k & 1], &y.texel[k >> 1]];
-                self.kernels.block_offsets(&level, level.shift, at, offsets);
+        if unpacker.codec().is_some() {
+            // SAFETY: texels of axes are inside of the level.
+            let quad = unsafe { BlockQuad::new(level.host(), &level, axes, self.exec) };
+            self.blocks.quad(self.kernels, unpacker, &quad, taps);
+        } else {
+            let mut offsets = [[0; WIDTH]; 4];
+            self.kernels.corners(&level, level.shift, [u32::MAX; 2], axes, &mut offsets);
+            for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
+                // SAFETY: texels of axes are inside of the level.
+                unsafe { scattered(self.kernels, &level, offsets, self.exec, words) };
             }
-            // SAFETY: texels of axes are inside of the level.
-            let corners = unsafe { Corners::new(level.host(), &offsets, axes, self.exec) };
-            self.blocks.filter(unpacker, &corners, sum);
-            return Some(());
-        }
-        self.kernels.corners(&level, level.shift, [u32::MAX; 2], axes, &mut offsets);
-        for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
-            // SAFETY: texels of axes are inside of the level.
-            unsafe { scattered(self.kernels, &level, offsets, self.exec, words) };
         }
         let weight = [&axes[0].weight, &axes[1].weight];
         self.kernels.quad(&Quad { unpacker, words: taps, weight, wanted: 15 }, sum);

@@ -73,7 +73,7 @@ impl Texture {
         image: &Image,
         layer: u32,
     ) -> Option<PlainLevel> {
-        let is_plain = self.unpacker.as_ref().is_some_and(|u| !u.is_block());
+        let is_plain = self.unpacker.as_ref().is_some_and(|u| u.codec().is_none());
         let suits = is_plain && image.levels > 0 && (image.array || layer == 0);
         if suits { self.level(memory, image, 0, layer) } else { None }
     }
@@ -92,7 +92,7 @@ impl Texture {
     ) -> bool {
         const ZEROS: Row<WIDTH> = [0; WIDTH];
         let StripPosition { first, lod, layer } = place;
-        let is_plain = self.unpacker.as_ref().is_some_and(|u| !u.is_block());
+        let is_plain = self.unpacker.as_ref().is_some_and(|u| u.codec().is_none());
         if !is_plain || lod >= image.levels || !image.array && layer != 0 {
             return false;
         }

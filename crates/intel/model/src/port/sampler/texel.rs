@@ -9,20 +9,16 @@ use crate::format::{Format, MAX_BYTES};
 use crate::memory::Memory;
 use tepui_texel::blocks::Blocks;
 
-/// A texel of the block at an address.
-fn block_texel(
+/// The bits of the block at an address, and the number of a texel within it.
+fn block(
     memory: &mut Memory<'_>,
-    blocks: &mut Blocks,
     format: &'static Format,
     at: u64,
     place: [u32; 2],
-) -> Result<[u32; 4], Refusal> {
+) -> Result<(u128, usize), Refusal> {
     let mut bytes = [0; MAX_BYTES];
     memory.read(at, &mut bytes[..format.bytes]).map_err(refuse)?;
-    let texels = blocks.texels(format.decoded(), u128::from_le_bytes(bytes));
-    let index = place[1] * format.block[0] + place[0];
-    let texel = texels.get(index as usize).copied().unwrap_or_default();
-    Ok(texel.map(f32::to_bits))
+    Ok((u128::from_le_bytes(bytes), (place[1] * format.block[0] + place[0]) as usize))
 }
 
 /// The components of the texel at an address, before the surface's swizzle. `place` is the texel's position
@@ -36,7 +32,8 @@ pub(super) fn load(
     place: [u32; 2],
 ) -> Result<[u32; 4], Refusal> {
     if format.block != [1, 1] {
-        return block_texel(memory, blocks, format, at, place);
+        let (bits, index) = block(memory, format, at, place)?;
+        return Ok(blocks.texel(format.decoded(), bits, index).map(f32::to_bits));
     }
     let mut bytes = [0; MAX_BYTES];
     let texel = &mut bytes[..format.bytes];
@@ -54,7 +51,8 @@ pub(super) fn load_raw(
     place: [u32; 2],
 ) -> Result<[u32; 4], Refusal> {
     if format.block != [1, 1] {
-        return block_texel(memory, blocks, format, at, place);
+        let (bits, index) = block(memory, format, at, place)?;
+        return Ok(blocks.raw_texel(format.decoded(), bits, index).0.map(f32::to_bits));
     }
     let mut bytes = [0; MAX_BYTES];
     let texel = &mut bytes[..format.bytes];

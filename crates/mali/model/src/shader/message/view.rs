@@ -447,8 +447,7 @@ impl View {
                 let address = surface.element([at.x / width, at.y / height], slice);
                 let within = (at.y % height * width + at.x % width) as usize;
                 memory.read(address, &mut bytes[..length]).map_err(failed)?;
-                let texels = self.blocks.texels(format, u128::from_le_bytes(bytes));
-                let texel = texels.get(within).copied().unwrap_or_default();
+                let texel = self.blocks.texel(format, u128::from_le_bytes(bytes), within);
                 Ok(Some(self.format.ordered(texel)))
             }
         }

@@ -1,0 +1,130 @@
+//! Decoded blocks of one size.
+
+use tepui_format::Format;
+use tepui_format::block::{BlockCodec, Stored};
+
+/// Sizes of decoded blocks: powers of two from [`SMALLEST`] bytes on. The largest is that of ASTC's 12x12 texels of eight bytes.
+pub const SIZES: usize = 6;
+
+/// Bytes of sixteen texels of four bytes.
+const SMALLEST: usize = 64;
+
+/// Bytes of a pool from which larger blocks are fewer, divided by the number of blocks.
+const FULL: usize = 128;
+
+/// A direct-mapped cache of decoded blocks, which are as large.
+pub struct Pool {
+    /// Empty until the first block is decoded.
+    tags: Vec<Tag>,
+    /// Eight bytes each; those of an entry follow each other.
+    texels: Vec<u64>,
+    count: usize,
+    /// Logarithm of the bytes of an entry.
+    shift: u32,
+}
+
+/// Format and bits of a decoded block.
+#[derive(Clone, Copy)]
+struct Tag {
+    bits: u128,
+    format: Option<Format>,
+}
+
+/// The number of the size of a format's decoded blocks.
+#[inline(always)]
+pub fn size_of(codec: &BlockCodec) -> usize {
+    let bytes = (codec.pixels() << texel_shift(codec)).next_power_of_two().max(SMALLEST);
+    (bytes / SMALLEST).ilog2() as usize
+}
+
+/// Logarithm of the bytes of a decoded texel.
+#[inline(always)]
+pub fn texel_shift(codec: &BlockCodec) -> u32 {
+    if codec.stored() == Stored::Bytes { 2 } else { 3 }
+}
+
+impl Pool {
+    /// A cache of `count` blocks of a size, a power of two, or of fewer that have as many bytes as `count` of [`FULL`].
+    pub fn new(size: usize, count: usize) -> Pool {
+        assert!(count.is_power_of_two());
+        let bytes = SMALLEST << size;
+        let count = (count * FULL / bytes).clamp(1, count);
+        Pool { tags: Vec::new(), texels: Vec::new(), count, shift: bytes.ilog2() }
+    }
+
+    /// Logarithm of the bytes of an entry.
+    #[inline(always)]
+    pub fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// The first byte, once a block has been decoded.
+    pub fn host(&self) -> *const u8 {
+        self.texels.as_ptr().cast()
+    }
+
+    /// The entry of a block, which is decoded if it is not there, and whether it was.
+    #[inline(always)]
+    pub fn find(&mut self, codec: &BlockCodec, format: Format, bits: u128) -> (usize, bool) {
+        let entry = slot(format, bits) & (self.count - 1);
+        match self.tags.get(entry) {
+            Some(tag) if tag.bits == bits && tag.format == Some(format) => (entry, true),
+            _ => {
+                self.fill(codec, format, bits, entry);
+                (entry, false)
+            }
+        }
+    }
+
+    /// The words of a texel of an entry; the second is 0 where texels have four bytes.
+    #[inline(always)]
+    pub fn words(&self, codec: &BlockCodec, entry: usize, index: usize) -> [u32; 2] {
+        let first = entry << (self.shift - 3);
+        if texel_shift(codec) == 3 {
+            let both = self.texels[first + index];
+            return [both as u32, (both >> 32) as u32];
+        }
+        let both = self.texels[first + index / 2];
+        [(both >> (32 * (index % 2))) as u32, 0]
+    }
+
+    #[inline(never)]
+    fn fill(&mut self, codec: &BlockCodec, format: Format, bits: u128, entry: usize) {
+        if self.tags.is_empty() {
+            self.tags.resize(self.count, Tag { bits: 0, format: None });
+            self.texels.resize(self.count << (self.shift - 3), 0);
+        }
+        self.tags[entry] = Tag { bits, format: Some(format) };
+        let first = entry << (self.shift - 3);
+        let pixels = codec.pixels();
+        let bytes = bits.to_le_bytes();
+        if texel_shift(codec) == 3 {
+            let mut decoded = [[0; 4]; tepui_format::block::MAX_BLOCK_PX];
+            codec.decode_words(&bytes, &mut decoded[..pixels]);
+            for (to, [a, b, c, d]) in self.texels[first..].iter_mut().zip(&decoded[..pixels]) {
+                let [a, b, c, d] = [a, b, c, d].map(|&v| u64::from(v));
+                *to = a | b << 16 | c << 32 | d << 48;
+            }
+            return;
+        }
+        let mut decoded = [[0; 4]; tepui_format::block::MAX_BLOCK_PX + 1];
+        codec.decode_bytes(&bytes, &mut decoded[..pixels]);
+        let pairs = decoded[..pixels.next_multiple_of(2)].as_chunks::<2>().0;
+        for (to, [left, right]) in self.texels[first..].iter_mut().zip(pairs) {
+            let [left, right] = [left, right].map(|&v| u64::from(u32::from_le_bytes(v)));
+            *to = left | right << 32;
+        }
+    }
+}
+
+/// The place of a block in a cache of 2^24 blocks; smaller ones take its lower bits.
+#[inline(always)]
+pub fn slot(format: Format, bits: u128) -> usize {
+    const ODD: [u64; 3] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9];
+    let [low, high] = [bits as u64, (bits >> 64) as u64];
+    let mixed = low.wrapping_mul(ODD[0])
+        ^ high.wrapping_mul(ODD[1]).rotate_left(32)
+        ^ (format as u64).wrapping_mul(ODD[2]);
+    // The upper bits depend on all of those below them.
+    ((mixed ^ mixed >> 29).wrapping_mul(ODD[0]) >> 40) as usize
+}

@@ -1,0 +1,153 @@
+//! The blocks of formats with blocks: offsets in memory, and places in a cache of decoded ones.
+
+use tepui_format::Format;
+use tepui_format::block::BlockCodec;
+
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+use crate::axis::Axis;
+use crate::blocks::Pool;
+use crate::{LevelLayout, Row};
+
+/// Fraction bits of the reciprocal of a block's side. The product with a coordinate below 2^14 is exact for all sides up to 12, and fits into
+/// 32 bits.
+const RECIPROCAL_BITS: u32 = 17;
+
+/// Offsets of the blocks of the four texels of two axes from the level's start, and of the texels within decoded blocks, of which a texel
+/// has `1 << texel` bytes.
+#[inline(always)]
+pub fn block_corners<const N: usize>(
+    level: &impl LevelLayout,
+    shift: u32,
+    [width, height]: [u32; 2],
+    texel: u32,
+    axes: &[Axis<N>; 3],
+    blocks: &mut [Row<N>; 4],
+    texels: &mut [Row<N>; 4],
+) {
+    let [x, y, _] = axes;
+    let [across, down] = [width, height].map(|side| (1u32 << RECIPROCAL_BITS).div_ceil(side));
+    let place = |at: u32, side: u32, reciprocal: u32| {
+        let block = at.wrapping_mul(reciprocal) >> RECIPROCAL_BITS;
+        (block, at.wrapping_sub(block.wrapping_mul(side)))
+    };
+    for i in 0..N {
+        let column = |k: usize| {
+            let (block, within) = place(x.texel[k][i] as u32, width, across);
+            (level.plain_column(block) << shift, within << texel)
+        };
+        let line = |k: usize| {
+            let (block, within) = place(y.texel[k][i] as u32, height, down);
+            (level.plain_line(block) << shift, within.wrapping_mul(width) << texel)
+        };
+        let (columns, lines) = ([column(0), column(1)], [line(0), line(1)]);
+        for k in 0..4 {
+            let ((c, cw), (l, lw)) = (columns[k & 1], lines[k >> 1]);
+            blocks[k][i] = c.wrapping_add(l);
+            texels[k][i] = cw.wrapping_add(lw);
+        }
+    }
+}
+
+/// Blocks that are looked up in a cache, four for each lane.
+pub struct Located<'a, const N: usize> {
+    pool: &'a mut Pool,
+    codec: &'a BlockCodec,
+    format: Format,
+    host: *const u8,
+    offsets: &'a [Row<N>; 4],
+    exec: u32,
+}
+
+impl<'a, const N: usize> Located<'a, N> {
+    /// Blocks at offsets, of the lanes of `exec`.
+    ///
+    /// # Safety
+    /// `host` must be valid for reads of a block at the offsets of these lanes as long as the value lives.
+    pub unsafe fn new(
+        pool: &'a mut Pool,
+        codec: &'a BlockCodec,
+        format: Format,
+        host: *const u8,
+        offsets: &'a [Row<N>; 4],
+        exec: u32,
+    ) -> Located<'a, N> {
+        Located { pool, codec, format, host, offsets, exec }
+    }
+
+    /// The bits of the block at an offset, which must be that of a lane of `exec`.
+    #[inline(always)]
+    fn bits(&self, offset: u32) -> u128 {
+        let from = self.host.wrapping_add(offset as usize);
+        // SAFETY: `Located` has the promise that blocks can be read.
+        unsafe {
+            match self.codec.bytes() {
+                8 => u128::from(from.cast::<u64>().read_unaligned().to_le()),
+                _ => from.cast::<u128>().read_unaligned().to_le(),
+            }
+        }
+    }
+}
+
+/// Adds the places of decoded blocks to those of texels within them. `found` is false if two of the blocks have the same place in the cache:
+/// then only one of them is in it, and the places mean nothing.
+///
+/// Neighbouring lanes read the same blocks, so this is a loop over blocks that differ, and each is looked for in all lanes.
+#[inline(always)]
+pub fn locate<const N: usize, const WIDTH: usize>(
+    located: Located<'_, N>,
+    places: &mut [Row<N>; 4],
+    found: &mut bool,
+) {
+    let mut left = [located.exec; 4];
+    // The entries of the blocks so far, at most one for each texel.
+    let (mut entries, mut count) = ([[0u32; N]; 4], 0);
+    for k in 0..4 {
+        while left[k] != 0 {
+            let lane = left[k].trailing_zeros() as usize % N;
+            let offset = located.offsets[k][lane];
+            let bits = located.bits(offset);
+            let (entry, is_there) = located.pool.find(located.codec, located.format, bits);
+            let entries = entries.as_flattened_mut();
+            if !is_there && entries[..count].contains(&(entry as u32)) {
+                *found = false;
+                return;
+            }
+            entries[count % (4 * N)] = entry as u32;
+            count += 1;
+            let base = (entry as u32) << located.pool.shift();
+            for r in k..4 {
+                let same = add_where::<N, WIDTH>(&located.offsets[r], offset, base, &mut places[r]);
+                left[r] &= !same;
+            }
+        }
+    }
+    *found = true;
+}
+
+/// Adds a number to the lanes whose offset is a given one, and returns these lanes.
+#[inline(always)]
+fn add_where<const N: usize, const WIDTH: usize>(
+    offsets: &Row<N>,
+    offset: u32,
+    number: u32,
+    to: &mut Row<N>,
+) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 16 && N.is_multiple_of(16) {
+        // SAFETY: hosts of this width have AVX-512F.
+        return unsafe { avx512::add_where(offsets, offset, number, to) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 8 && N.is_multiple_of(8) {
+        // SAFETY: hosts of this width have AVX2.
+        return unsafe { avx2::add_where(offsets, offset, number, to) };
+    }
+    let mut same = 0;
+    for i in 0..N {
+        let equal = u32::from(offsets[i] == offset);
+        to[i] = to[i].wrapping_add(number & equal.wrapping_neg());
+        same |= equal << i;
+    }
+    same
+}
