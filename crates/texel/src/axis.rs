@@ -1,6 +1,6 @@
 //! Texture addressing along one axis, for all lanes: from a coordinate to the texels to read.
 
-use crate::{Floats, Ints, Row, TextureUnit, Wrap};
+use crate::{Floats, Ints, Row, TextureUnit, Wrap, floats};
 
 /// Addressing rule of a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,22 +54,29 @@ pub fn axis<const N: usize, U: TextureUnit>(
     // the image first, so that no precision is lost far out.
     match rule.wrap {
         Wrap::ClampToEdge => {
-            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x * scale, |t| clamped(t, n));
+            lanes::<N, U, false>(
+                rule,
+                coordinate,
+                offset,
+                out,
+                |x| far(x * scale),
+                |t| clamped(t, n),
+            );
         }
         Wrap::MirroredClampToEdge => {
             let mirror = |t: i32| (if t < 0 { -1 - t } else { t }).min(n - 1);
-            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x * scale, mirror);
+            lanes::<N, U, false>(rule, coordinate, offset, out, |x| far(x * scale), mirror);
         }
         Wrap::ClampToBorder => {
-            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x * scale, |t| t);
+            lanes::<N, U, false>(rule, coordinate, offset, out, |x| far(x * scale), |t| t);
             border(n, rule.linear, out);
         }
         Wrap::ClampGl => {
-            lanes::<N, U, true>(rule, coordinate, offset, out, |x| x * scale, |t| t);
+            lanes::<N, U, true>(rule, coordinate, offset, out, |x| far(x * scale), |t| t);
             border(n, rule.linear, out);
         }
         Wrap::Repeat if rule.pixel => {
-            lanes::<N, U, false>(rule, coordinate, offset, out, |x| x, |t| modulo(t, n));
+            lanes::<N, U, false>(rule, coordinate, offset, out, far, |t| modulo(t, n));
         }
         Wrap::Repeat if rule.moved => {
             let fold = |x: f32| (x - x.floor()) * size;
@@ -90,7 +97,7 @@ pub fn axis<const N: usize, U: TextureUnit>(
                 if m < n { m } else { 2 * n - 1 - m }
             };
             if rule.pixel {
-                lanes::<N, U, false>(rule, coordinate, offset, out, |x| x, reflect);
+                lanes::<N, U, false>(rule, coordinate, offset, out, far, reflect);
             } else {
                 let fold = |x: f32| (x - 2.0 * (x * 0.5).floor()) * size;
                 lanes::<N, U, false>(rule, coordinate, offset, out, fold, reflect);
@@ -99,7 +106,36 @@ pub fn axis<const N: usize, U: TextureUnit>(
     }
 }
 
-/// The loop over lanes: `place` gives the coordinate in texels, `wrap` brings a texel number into
+/// Finds the texels of two coordinates that are not moved, and whether the lanes of `exec` are all at centres of texels, so that a
+/// linear filter gives one texel: what programs sample that show an image as large as it is.
+#[inline(always)]
+pub fn plane<const N: usize, U: TextureUnit>(
+    rules: &[AxisRule; 2],
+    at: [&Row<N>; 2],
+    exec: u32,
+    axes: &mut [Axis<N>; 3],
+    centred: &mut bool,
+) {
+    for a in 0..2 {
+        axis::<N, U>(&rules[a], &floats(at[a]), &[0; N], &mut axes[a]);
+    }
+    let mut bits = 0;
+    for i in 0..N {
+        let weights = axes[0].weight[i].to_bits() | axes[1].weight[i].to_bits();
+        bits |= weights & 0u32.wrapping_sub(exec >> i & 1);
+    }
+    *centred = bits == 0;
+}
+
+/// Clamps a coordinate in texels to what [`whole`] takes.
+#[inline(always)]
+fn far(x: f32) -> f32 {
+    // Comparisons, so that a NaN stays one (it becomes 0 as an integer).
+    let x = if x < -FAR { -FAR } else { x };
+    if x > FAR { FAR } else { x }
+}
+
+/// The loop over lanes: `place` gives the coordinate in texels, no further than [`FAR`], `wrap` brings a texel number into
 /// the level. With `GL`, the coordinate is clamped to the image after the offset was added, and the
 /// far edge of the image belongs to the last texel when the nearest is wanted.
 ///
@@ -114,11 +150,6 @@ fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
     place: impl Fn(f32) -> f32,
     wrap: impl Fn(i32) -> i32,
 ) {
-    let far = |x: f32| {
-        // Comparisons, so that a NaN stays one (it becomes 0 as an integer).
-        let x = if x < -FAR { -FAR } else { x };
-        if x > FAR { FAR } else { x }
-    };
     const {
         assert!(U::SUBTEXEL_BITS <= 8);
         assert!(FAR * ((1 << U::SUBTEXEL_BITS) as f32) < 2_147_483_648.0, "`whole` takes it");
@@ -127,7 +158,7 @@ fn lanes<const N: usize, U: TextureUnit, const GL: bool>(
     let size = rule.size as f32;
     // The coordinate in texels, and the offset of the texel that is still to be added.
     let start = |i: usize| {
-        let u = far(place(coordinate[i]));
+        let u = place(coordinate[i]);
         if !GL {
             return (u, offset[i]);
         }

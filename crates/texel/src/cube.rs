@@ -1,8 +1,9 @@
 //! Cube maps: from a direction to a face and coordinates on it, and filtering across the edges of
 //! faces.
 
+use crate::axis::{Axis, AxisRule, axis};
 use crate::lod::Gradient;
-use crate::{Floats, Ints, Row};
+use crate::{Floats, Ints, Row, TextureUnit, Wrap};
 
 /// Faces and places of directions.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +96,36 @@ pub fn gradients<const N: usize>(
             out[1][way][i] = scale * (length * t_rate - t * major_rate);
         }
     }
+}
+
+/// Finds the texels of a linear filter on a face, those one step beyond its edges included, and whether there are any such: the face is
+/// taken with a border of one texel.
+#[inline(always)]
+pub fn face_axes<const N: usize, U: TextureUnit>(
+    place: &[Floats<N>; 2],
+    size: u32,
+    offset: [&Ints<N>; 2],
+    axes: &mut [Axis<N>; 3],
+    inside: &mut bool,
+) {
+    let wrap = Wrap::ClampToEdge;
+    let rule = AxisRule { size: size + 2, wrap, pixel: true, linear: true, moved: true };
+    let mut beyond = 0;
+    for a in 0..2 {
+        let mut moved = place[a];
+        for c in &mut moved {
+            *c = *c * size as f32 + 1.0;
+        }
+        axis::<N, U>(&rule, &moved, offset[a], &mut axes[a]);
+        for texel in &mut axes[a].texel {
+            for t in texel {
+                *t -= 1;
+                // -1 is a large unsigned number.
+                beyond |= u32::from(*t as u32 >= size);
+            }
+        }
+    }
+    *inside = beyond == 0;
 }
 
 /// A texel of a face, or beyond its edges.

@@ -62,29 +62,32 @@ fn unsigned(row: &Ints) -> Row {
 }
 
 impl<M: Memory> Filter<'_, M> {
-    /// The texels and weights of a level along each axis.
-    fn texels(&self, level: &Level, coordinates: &[Floats; 3], linear: bool, axes: &mut [Axis; 3]) {
+    /// The texels and weights of a level along each axis, and whether all are inside of the level: of a linear
+    /// filter on a seamless cube, those beyond the edges stay outside here, and [`Filter::cube_taps`] finds them on
+    /// the neighbouring face.
+    fn texels(
+        &self,
+        level: &Level,
+        coordinates: &[Floats; 3],
+        linear: bool,
+        axes: &mut [Axis; 3],
+    ) -> bool {
+        let [u, v, _] = coordinates;
+        let mut inside = true;
+        if self.seamless && linear {
+            let offset = [&self.offset[0], &self.offset[1]];
+            self.kernels.face_axes(&[*u, *v], level.width, offset, axes, &mut inside);
+            return inside;
+        }
         for (a, size) in [level.width, level.height, level.depth].into_iter().enumerate() {
             if a >= self.axes {
                 continue;
             }
-            // Texels beyond the edges of a seamless cube stay outside here; `Filter::cube_tap`
-            // finds them on the neighbouring face.
             let wrap = if self.seamless { Wrap::ClampToEdge } else { self.wrap[a] };
             let rule = AxisRule { size, wrap, pixel: self.pixel, linear, moved: self.moved };
-            if self.seamless && linear {
-                // A face with a border of one texel.
-                let wide = AxisRule { size: size + 2, pixel: true, ..rule };
-                let mut moved = coordinates[a];
-                moved.iter_mut().for_each(|c| *c = *c * size as f32 + 1.0);
-                self.kernels.axis(&wide, &moved, &self.offset[a], &mut axes[a]);
-                for texel in &mut axes[a].texel {
-                    texel.iter_mut().for_each(|t| *t -= 1);
-                }
-            } else {
-                self.kernels.axis(&rule, &coordinates[a], &self.offset[a], &mut axes[a]);
-            }
+            self.kernels.axis(&rule, &coordinates[a], &self.offset[a], &mut axes[a]);
         }
+        inside
     }
 
     /// Linear or nearest filtering of formats that unpack to floats.
@@ -96,17 +99,17 @@ impl<M: Memory> Filter<'_, M> {
         out: &mut Channels,
     ) -> Result<(), Fault> {
         let mut axes = [Axis::ZERO; 3];
-        self.texels(level, coordinates, linear, &mut axes);
+        let inside = self.texels(level, coordinates, linear, &mut axes);
         let axes = &axes;
         if !linear {
             return self.one(level, axes, [0; 3], out);
         }
         *out = NONE;
+        if !inside {
+            return self.cube(level, axes, out);
+        }
         if self.plain_linear(level, axes, out).is_some() {
             return Ok(());
-        }
-        if self.seamless && self.is_at_edge(level, axes) {
-            return self.cube(level, axes, out);
         }
         let steps = [0, 1, 2].map(|a| if a < self.axes { 2 } else { 1 });
         let mut weight = [0.0; LANES];
@@ -121,18 +124,6 @@ impl<M: Memory> Filter<'_, M> {
             }
         }
         Ok(())
-    }
-
-    /// Whether a lane, of those that do not read either, has texels beyond the edge of its face of a cube: lanes are fetched together.
-    fn is_at_edge(&self, level: &Level, axes: &[Axis; 3]) -> bool {
-        let mut beyond = false;
-        for (axis, size) in axes.iter().zip([level.width, level.height]) {
-            for texel in &axis.texel {
-                // -1 is a large unsigned number.
-                beyond |= texel.iter().any(|&t| t as u32 >= size);
-            }
-        }
-        beyond
     }
 
     /// Adds a weighted tap, after the depth comparison if there is one.

@@ -13,7 +13,7 @@ use crate::compression;
 use crate::fetch::Fetcher;
 use crate::filter::{Channels, Filter};
 use crate::image::{Image, Level};
-use crate::lanes::{Axis, Kernels, Placed, Quad, Tap, Words};
+use crate::lanes::{Axis, Faces, Kernels, Placed, Quad, Tap, Words};
 use crate::memory::Memory;
 use crate::request::{Kind, LodSource, Operands, Request};
 use crate::sampler::Sampler;
@@ -26,11 +26,13 @@ pub(crate) struct Scratch {
     pub taps: [Words; 4],
     axes: [Axis; 3],
     placed: Placed,
+    sum: Channels,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        Scratch { taps: [[[0; LANES]; 4]; 4], axes: [Axis::ZERO; 3], placed: Placed::ZERO }
+        let (taps, sum) = ([[[0; LANES]; 4]; 4], [[0; LANES]; 4]);
+        Scratch { taps, axes: [Axis::ZERO; 3], placed: Placed::ZERO, sum }
     }
 }
 
@@ -48,47 +50,49 @@ pub(crate) fn read<M: Memory>(
     exec: u32,
     out: &mut [Row],
 ) -> Option<()> {
-    let Scratch { taps, axes, placed } = scratch;
+    let Scratch { taps, axes, placed, sum } = scratch;
     let image = &texture.image;
     if exec == 0 || !image.plain || !request.is_plain() || !texture.is_plain(sampler, request) {
         return None;
     }
-    let mut layer = 0;
-    if request.is_array() && image.layers > 1 {
-        let (mut layers, mut same) = ([0; LANES], false);
-        kernels.layers(&operands.layer, image.layers - 1, exec, &mut layers, &mut same);
-        if !same {
-            return None;
+    let level = image.level(texture.first_level);
+    let unpacker = &texture.unpacker;
+    let linear =
+        request.kind != Kind::Load && sampler.minify == Kernel::Linear && !unpacker.is_integer();
+    let [x, y, _] = &operands.coordinates;
+    let (mut layer, mut centred) = (0, false);
+    if request.is_cube() {
+        layer = face_axes(kernels, texture, level, operands, exec, axes)?;
+    } else {
+        if request.is_array() && image.layers > 1 {
+            layer = one_layer(kernels, &operands.layer, image.layers - 1, exec)?;
         }
-        layer = layers[exec.trailing_zeros() as usize % LANES];
+        if request.kind != Kind::Load {
+            let rules = texture.rules(sampler, level, linear);
+            kernels.plane(&rules, [x, y], exec, axes, &mut centred);
+        }
     }
     let whole = memory.window(image.address, image.span?, Access::Read)?.cast_const();
-    let level = image.level(texture.first_level);
     let place = Place { kernels, image, level, layer, exec, whole };
-    let [x, y, _] = &operands.coordinates;
-    let unpacker = &texture.unpacker;
     let (mask, narrow) = (request.mask, request.narrow);
     let result = Result { picks: &texture.picks, mask, narrow, integer: unpacker.is_integer() };
     let tap = |words, outside, border| {
         // Only 4:2:2 formats ask for columns, which take the general path.
         Tap { unpacker, words, x: &[0; LANES], outside, border, wanted: 0 }
     };
-    let linear = request.kind != Kind::Load && sampler.minify == Kernel::Linear;
-    if linear && !unpacker.is_integer() {
-        texture.axes(kernels, sampler, level, [x, y], true, axes);
-        if unpacker.is_plain_fraction() && is_at_centres(axes, exec) {
+    if linear {
+        if centred && unpacker.is_plain_fraction() {
             let at = [&axes[0].texel[0], &axes[1].texel[0]];
             place.one(memory, at, &mut taps[0])?;
             blocks.decode(unpacker, exec, at, &mut taps[0]);
             kernels.deliver_tap(&tap(&taps[0], &[0; LANES], [0; 4]), &result, out);
             return Some(());
         }
-        let mut sum = [[0; LANES]; 4];
         let wanted = texture.wanted(request.mask);
         place.quad(memory, blocks, unpacker, axes, taps)?;
         let weight = [&axes[0].weight, &axes[1].weight];
-        kernels.quad(&Quad { unpacker, words: taps, weight, wanted }, &mut sum);
-        kernels.deliver(&sum, &unpacker.divisor, &result, out);
+        kernels.quad(&Quad { unpacker, words: taps, weight, wanted }, sum);
+        kernels.deliver(sum, &unpacker.divisor, &result, out);
         return Some(());
     }
     if request.kind == Kind::Load && place.line(memory, [x, y], &mut taps[0]).is_some() {
@@ -101,7 +105,6 @@ pub(crate) fn read<M: Memory>(
         border = sampler.border_for(unpacker);
         [&placed.at[0], &placed.at[1]]
     } else {
-        texture.axes(kernels, sampler, level, [x, y], false, axes);
         placed.outside = [0; LANES];
         [&axes[0].texel[0], &axes[1].texel[0]]
     };
@@ -111,37 +114,59 @@ pub(crate) fn read<M: Memory>(
     Some(())
 }
 
-/// Whether all lanes of `exec` are at centres of texels, so that a linear filter gives one texel: what programs sample that show
-/// an image as large as it is.
-#[inline(always)]
-fn is_at_centres(axes: &[Axis; 3], exec: u32) -> bool {
-    let mut bits = 0;
-    for i in 0..LANES {
-        let weights = axes[0].weight[i].to_bits() | axes[1].weight[i].to_bits();
-        bits |= weights & 0u32.wrapping_sub(exec >> i & 1);
-    }
-    bits == 0
+/// The layer of the lanes of `exec`, at most `last`, if it is the same.
+fn one_layer(kernels: &Kernels, layers: &Row, last: u32, exec: u32) -> Option<u32> {
+    let (mut clamped, mut same) = ([0; LANES], false);
+    kernels.layers(layers, last, exec, &mut clamped, &mut same);
+    same.then_some(clamped[exec.trailing_zeros() as usize % LANES])
+}
+
+/// The texels on a face of a cube and its layer, if all lanes look at the same face and not across its edges.
+fn face_axes(
+    kernels: &Kernels,
+    texture: &Texture,
+    level: &Level,
+    operands: &Operands,
+    exec: u32,
+    axes: &mut [Axis; 3],
+) -> Option<u32> {
+    let mut faces = Faces::ZERO;
+    kernels.faces(&operands.coordinates.map(|row| floats(&row)), &mut faces);
+    let face = one_layer(kernels, &faces.face, 5, exec)?;
+    let last = (texture.image.layers / 6).max(1) - 1;
+    let cube = if last == 0 { 0 } else { one_layer(kernels, &operands.layer, last, exec)? };
+    let mut inside = false;
+    const ZERO: Ints = [0; LANES];
+    kernels.face_axes(&faces.place, level.width, [&ZERO; 2], axes, &mut inside);
+    inside.then_some((6 * cube + face).min(texture.image.layers - 1))
 }
 
 impl Request {
-    /// Whether an instruction is a 2D load or sample without comparison, offsets or other
-    /// modifiers.
+    /// Whether an instruction is a 2D load, or a sample in two dimensions or of a cube, without comparison, offsets
+    /// or other modifiers.
     fn is_plain(&self) -> bool {
         let kind = match self.kind {
-            Kind::Load => self.lod == LodSource::Auto,
-            Kind::Sample => true,
+            Kind::Load => self.lod == LodSource::Auto && self.is_flat(),
+            Kind::Sample => self.is_flat() || self.is_cube(),
             _ => false,
         };
         let further = self.compare || self.offset || self.residency;
-        kind && self.is_flat() && !further
+        kind && !further
     }
 }
 
 impl Texture {
     /// Whether a single level is read with one filter, and the wrap modes are those that drivers
-    /// use: none with a border for samples, a border for loads.
+    /// use: none with a border for samples, a border for loads. Of cubes, whether a linear filter reads square
+    /// faces that have neighbours.
     fn is_plain(&self, sampler: &Sampler, request: &Request) -> bool {
         let [x, y, _] = sampler.wrap;
+        if request.is_cube() {
+            let base = self.image.level(0);
+            let linear = sampler.minify == Kernel::Linear && !self.unpacker.is_integer();
+            let square = base.width == base.height;
+            return self.is_one_level(sampler) && sampler.seamless && linear && square;
+        }
         if request.kind == Kind::Load {
             return x == Wrap::ClampToBorder && y == Wrap::ClampToBorder;
         }
@@ -156,20 +181,11 @@ impl Texture {
             .fold(0, |bits, channel| bits | 1 << channel)
     }
 
-    fn axes(
-        &self,
-        kernels: &Kernels,
-        sampler: &Sampler,
-        level: &Level,
-        at: [&Row; 2],
-        linear: bool,
-        axes: &mut [Axis; 3],
-    ) {
-        for (a, size) in [level.width, level.height].into_iter().enumerate() {
-            let pixel = sampler.pixel_coordinates;
-            let rule = AxisRule { size, wrap: sampler.wrap[a], pixel, linear, moved: false };
-            kernels.axis(&rule, &floats(at[a]), &[0; LANES], &mut axes[a]);
-        }
+    /// The addressing of the first two axes.
+    fn rules(&self, sampler: &Sampler, level: &Level, linear: bool) -> [AxisRule; 2] {
+        let pixel = sampler.pixel_coordinates;
+        [(level.width, sampler.wrap[0]), (level.height, sampler.wrap[1])]
+            .map(|(size, wrap)| AxisRule { size, wrap, pixel, linear, moved: false })
     }
 }
 
@@ -188,17 +204,6 @@ impl<M: Memory> Filter<'_, M> {
         let bordered = !self.seamless && self.wrap[..2].iter().any(|&wrap| has_border(wrap));
         if self.axes != 2 || self.compare.is_some() || bordered || self.flat.is_none() {
             return None;
-        }
-        if self.seamless {
-            // Filtering across the edges of cubes takes the general path.
-            let [x, y, _] = axes;
-            let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
-            let mut bounds = [[0; 2]; 2];
-            self.kernels.bounds(&at, u32::MAX, &mut bounds);
-            // -1, beyond the left or upper edge, is a large unsigned number.
-            if bounds[1][0] >= level.width || bounds[1][1] >= level.height {
-                return None;
-            }
         }
         let place = self.fetch.place(self.kernels, level, self.flat?)?;
         place.quad(self.fetch.memory, self.blocks, self.unpacker, axes, self.taps)?;

@@ -1,4 +1,4 @@
-//! Table lookups and comparisons in AVX-512 registers, which compilers do not vectorise.
+//! Gathers, table lookups and comparisons in AVX-512 registers, which compilers do not vectorise.
 
 use std::arch::x86_64::*;
 
@@ -127,6 +127,34 @@ pub unsafe fn add_texels<const N: usize>(
                 _mm512_storeu_ps(sum.as_mut_ptr().add(part).cast(), sums);
             }
         }
+    }
+}
+
+/// The words at offsets in bytes, of those parts of sixteen lanes that have one in `exec`, as [`super::avx2::gather`] does:
+/// what reads them next has vectors of sixteen, which two stores of eight would make wait.
+///
+/// # Safety
+/// The host must have AVX-512F, and `host` must be valid for reads of four bytes at each offset.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub unsafe fn gather<const N: usize>(
+    host: *const u8,
+    offsets: &Row<N>,
+    exec: u32,
+    out: &mut Row<N>,
+) {
+    let parts = offsets.as_chunks::<ENTRIES>().0.iter().zip(out.as_chunks_mut::<ENTRIES>().0);
+    for (part, (offsets, out)) in parts.enumerate() {
+        if exec >> (ENTRIES * part) & 0xffff == 0 {
+            continue;
+        }
+        // SAFETY: the caller's promise.
+        let v = |i: usize| unsafe { host.add(offsets[i] as usize).cast::<i32>().read_unaligned() };
+        let low = _mm256_setr_epi32(v(0), v(1), v(2), v(3), v(4), v(5), v(6), v(7));
+        let high = _mm256_setr_epi32(v(8), v(9), v(10), v(11), v(12), v(13), v(14), v(15));
+        let words = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+        // SAFETY: sixteen words.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), words) };
     }
 }
 

@@ -76,18 +76,22 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
         const { assert!(U::SUBTEXEL_BITS <= 8) };
         let one = 1u32 << U::SUBTEXEL_BITS;
         let scale = 1.0 / (one * one) as f32;
+        // Between two numbers, by a weight of `one`.
+        let between = |a: u32, b: u32, weight: u32| {
+            (a << U::SUBTEXEL_BITS).wrapping_add(b.wrapping_sub(a).wrapping_mul(weight))
+        };
         // Weights are multiples of 1/256 or more: the sums are exact in integers, as they are in
         // floats.
         let mut bytes = [[0; N]; 4];
         for i in 0..N {
             let (x, y) = (whole(right[i] * one as f32) as u32, whole(lower[i] * one as f32) as u32);
             for plane in 0..2 {
-                // Two bytes, 16 bits apart.
+                // Two bytes, 16 bits apart. What the lower one borrows from the upper one is given back with the sum.
                 let texel = |k: usize| words[k][0][i] >> (8 * plane) & 0x00ff_00ff;
-                let top = texel(0) * (one - x) + texel(1) * x;
-                let bottom = texel(2) * (one - x) + texel(3) * x;
-                let low = (top & 0xffff) * (one - y) + (bottom & 0xffff) * y;
-                let high = (top >> 16) * (one - y) + (bottom >> 16) * y;
+                let top = between(texel(0), texel(1), x);
+                let bottom = between(texel(2), texel(3), x);
+                let low = between(top & 0xffff, bottom & 0xffff, y);
+                let high = between(top >> 16, bottom >> 16, y);
                 bytes[plane][i] = (low as i32 as f32 * scale).to_bits();
                 bytes[plane + 2][i] = (high as i32 as f32 * scale).to_bits();
             }
@@ -99,6 +103,7 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
         }
         return;
     }
+    *out = [[0; N]; 4];
     let mut weight = [[0.0; N]; 4];
     for i in 0..N {
         let (x, y) = (right[i], lower[i]);

@@ -101,12 +101,16 @@ macro_rules! kernels {
 kernels! {
     /// [`axis::axis`].
     axis(rule: &AxisRule, coordinate: &Floats<N>, offset: &Ints<N>, out: &mut Axis<N>) = axis::axis::<N, U>;
+    /// [`axis::plane`].
+    plane(rules: &[AxisRule; 2], at: [&Row<N>; 2], exec: u32, axes: &mut [Axis<N>; 3], centred: &mut bool) = axis::plane::<N, U>;
     /// [`axis::load_border`].
     load_border(size: u32, texel: &Row<N>, offset: &Ints<N>, out: &mut Axis<N>) = axis::load_border::<N>;
     /// [`lod::footprint`].
     footprint(gradient: &Gradient<N>, scale: &[f32; 3], axes: usize, most: u32, out: &mut Footprint<N>) = lod::footprint::<N>;
     /// [`cube::faces`].
     faces(direction: &[Floats<N>; 3], out: &mut Faces<N>) = cube::faces::<N>;
+    /// [`cube::face_axes`].
+    face_axes(place: &[Floats<N>; 2], size: u32, offset: [&Ints<N>; 2], axes: &mut [Axis<N>; 3], inside: &mut bool) = cube::face_axes::<N, U>;
     /// [`cube::gradients`].
     face_gradients(faces: &Row<N>, direction: &[Floats<N>; 3], gradient: &Gradient<N>, out: &mut Gradient<N>) = cube::gradients::<N>;
     /// [`lod::gradient`].

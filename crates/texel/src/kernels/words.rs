@@ -56,6 +56,14 @@ pub fn texels<const N: usize, const WIDTH: usize>(
 ) {
     let Scattered { host, offsets, exec, bytes } = *texels;
     #[cfg(target_arch = "x86_64")]
+    if WIDTH == 16 && N.is_multiple_of(16) && bytes >= 4 {
+        for (k, row) in words.iter_mut().enumerate().take(bytes as usize / 4) {
+            // SAFETY: hosts of this width have AVX-512F; `Scattered` has the promise that texels can be read.
+            unsafe { avx512::gather(host.wrapping_add(4 * k), offsets, exec, row) };
+        }
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
     if WIDTH >= 8 && N.is_multiple_of(8) && bytes >= 4 {
         for (k, row) in words.iter_mut().enumerate().take(bytes as usize / 4) {
             // SAFETY: hosts of this width have AVX2; `Scattered` has the promise that texels can be
@@ -160,13 +168,18 @@ mod tests {
             // SAFETY: the last offset is 722.
             let scattered =
                 unsafe { Scattered::new(memory.as_ptr(), &offsets, 0xffff, bytes as u32) };
-            let mut words = [[[0; 16]; 4]; 2];
+            let mut words = [[[0; 16]; 4]; 3];
             texels::<16, 4>(&scattered, &mut words[0]);
-            words[1] = words[0];
+            words = [words[0]; 3];
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
                 words[1] = [[0; 16]; 4];
                 texels::<16, 8>(&scattered, &mut words[1]);
+            }
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx512f") {
+                words[2] = [[0; 16]; 4];
+                texels::<16, 16>(&scattered, &mut words[2]);
             }
             for (lane, &offset) in offsets.iter().enumerate() {
                 let mut want = [0; 16];
