@@ -79,6 +79,8 @@ impl Driver {
                 command.arg("--counts").arg(file);
             }
             command.arg("--");
+        } else if threads > 0 {
+            command.env("LP_NUM_THREADS", threads.to_string());
         }
         // Every pipeline is compiled.
         command.env("MESA_SHADER_CACHE_DISABLE", "true");

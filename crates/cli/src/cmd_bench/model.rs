@@ -47,7 +47,7 @@ pub struct Args {
     /// Run only the kernels whose names contain this.
     #[arg(long, value_name = "PART", conflicts_with_all = ["only_loops", "only_frames"])]
     only_kernels: Option<String>,
-    /// Worker threads; 0 means one per core.
+    /// Worker threads, of lavapipe, too; 0 means one per core.
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// The script that runs programs on Debian's Mesa.
