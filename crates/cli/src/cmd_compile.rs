@@ -400,10 +400,8 @@ fn compile_intel(
     report.asm = intel::lines(&p, chip, &shader);
     let text = match args.emit {
         Emit::Ir | Emit::Mir => passes.text,
-        Emit::Asm => {
-            format!("{}{}\n", intel::text(&p, chip, &shader, &source_lines(words)), p.stats)
-        }
-        Emit::Stats => format!("{}\n", p.stats),
+        Emit::Asm => intel::text(&p, chip, &shader, &source_lines(words)) + &intel::stats(&p),
+        Emit::Stats => intel::stats(&p),
         Emit::Bin => String::new(),
         Emit::Marked | Emit::Cfg => {
             report.error = Some(format!("--emit of this kind is not there for {} yet", chip.id));

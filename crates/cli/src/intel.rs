@@ -1,4 +1,4 @@
-//! `tepui compile` and `tepui exec` for Intel's GPUs: compute shaders.
+//! `tepui compile` and `tepui exec` for Intel's GPUs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -71,11 +71,22 @@ pub fn lines(program: &Program, chip: &Chip, shader: &Shader) -> Vec<Line> {
     instructions(program, chip, shader).into_iter().map(line).collect()
 }
 
-/// Assembly with the lines of the source, in the syntax of `tepui asm`; then what the driver places.
+/// The statistics of each number of channels, a line each.
+pub fn stats(program: &Program) -> String {
+    program.variants.iter().map(|v| format!("{}\n", v.stats)).collect()
+}
+
+/// Assembly with the lines of the source, in the syntax of `tepui asm`; then what the driver places. The program for
+/// another number of channels begins with a line of its own.
 pub fn text(program: &Program, chip: &Chip, shader: &Shader, sources: &SourceLines) -> String {
     let mut out = String::new();
     let mut last = SrcLoc::default();
-    for (_, inst, loc) in instructions(program, chip, shader) {
+    for (offset, inst, loc) in instructions(program, chip, shader) {
+        let begins = program.variants.iter().find(|v| v.offset as usize == offset);
+        if let Some(v) = begins.filter(|_| program.variants.len() > 1) {
+            let _ = writeln!(out, "// SIMD{}", v.width);
+            last = SrcLoc::default();
+        }
         if loc.line != 0 && (loc.file, loc.line) != (last.file, last.line) {
             last = loc;
             let file = shader.files.get(loc.file as usize).map_or("", String::as_str);

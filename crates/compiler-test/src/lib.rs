@@ -7,6 +7,7 @@
 
 pub mod differential;
 pub mod filetests;
+pub mod reference;
 
 pub use differential::{Tally, seeds};
 

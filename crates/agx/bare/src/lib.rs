@@ -37,8 +37,6 @@ pub mod image;
 #[cfg(feature = "compiler")]
 pub mod pair;
 #[cfg(feature = "compiler")]
-pub mod reference;
-#[cfg(feature = "compiler")]
 mod scratch;
 #[cfg(feature = "compiler")]
 pub mod shader;

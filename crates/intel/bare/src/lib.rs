@@ -1,18 +1,19 @@
-//! Runs compiled compute shaders on the model of Intel's GPUs, without a driver.
+//! Runs compiled shaders on the model of Intel's GPUs, without a driver.
 //!
 //! [`Machine::run`] lays out one block of memory — code, states, constants, scratch memory, buffers — and executes the batch
 //! that a driver would submit: base addresses, thread dispatch, constants, interface descriptor, walker. What a program
-//! reads where is its [`BindMap`]'s.
+//! reads where is its [`BindMap`]'s. [`draw`] does the same for a draw.
 //!
 //! [`BindMap`]: tepui_intel_compiler::BindMap
 
+pub mod draw;
 mod memory;
 
 use std::collections::BTreeMap;
 
 use memory::Layout;
 use tepui_intel_chips::{Chip, Generation};
-use tepui_intel_compiler::{Constant, Program, Surface};
+use tepui_intel_compiler::{Constant, Program, StageInfo, Surface};
 use tepui_intel_model::{Batch, Gpu, JobFault, JobStats, Options};
 use tepui_intel_packets::Problem;
 use tepui_intel_packets::gen12::StateBaseAddress as Gen12StateBaseAddress;
@@ -43,6 +44,9 @@ pub enum Error {
     /// The fault that ended the batch.
     #[error("{0}")]
     Fault(#[from] JobFault),
+    /// The program is of a stage of draws.
+    #[error("only compute programs run by themselves")]
+    Stage,
     /// The program needs more threads than a workgroup has.
     #[error("a workgroup has at most 64 threads, not {0}")]
     Threads(u32),
@@ -90,6 +94,9 @@ impl Machine {
         bindings: &mut Bindings,
         groups: [u32; 3],
     ) -> Result<JobStats, Error> {
+        if program.stage != StageInfo::Compute {
+            return Err(Error::Stage);
+        }
         let threads = program.threads();
         if threads > 64 {
             return Err(Error::Threads(threads));

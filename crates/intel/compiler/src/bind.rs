@@ -8,7 +8,8 @@
 //! the next one    constants of the thread: its number within the workgroup, if the program reads that
 //! ```
 //!
-//! Descriptors whose index is not known when compiling are read from [`crate::set_memory`].
+//! Constants of graphics threads begin after the payload ([`crate::payload`]). Descriptors whose index is not known when
+//! compiling are read from [`crate::set_memory`].
 
 use crate::error::{Error, Result};
 use crate::mir::GRF_DWORDS;
@@ -121,6 +122,9 @@ pub struct BindMap {
     pub surfaces: Vec<Surface>,
     /// The sampler table: SAMPLER_STATEs of 16 bytes each in a row.
     pub samplers: Vec<Sampler>,
+    /// The register at which constants begin.
+    #[serde(skip)]
+    pub(crate) start: u16,
 }
 
 impl BindMap {
@@ -129,7 +133,7 @@ impl BindMap {
     /// # Errors
     /// When there is more than registers hold, or an access whose place is not known before.
     pub fn new(s: &Shader) -> Result<BindMap> {
-        let mut map = BindMap::default();
+        let mut map = BindMap { start: 1, ..BindMap::default() };
         let mut failed = None;
         let mut push_dwords = 0;
         s.walk(|s, _, i| match (s.insts[i].op, s.insts[i].attrs) {
@@ -147,6 +151,7 @@ impl BindMap {
                     (0..3).for_each(|k| map.add(Constant::BaseWorkgroup(k)));
                 }
                 Builtin::SubgroupId | Builtin::LocalInvocationIndex => map.thread_constants = true,
+                Builtin::ViewIndex => map.add(Constant::ViewIndex),
                 _ => {}
             },
             (Op::BufferSize | Op::BufferAddress, _) => match map.surface_of(s, s.arg(i, 0)) {
@@ -199,13 +204,13 @@ impl BindMap {
     #[must_use]
     pub fn dword(&self, c: Constant) -> Option<u16> {
         let at = self.constants.iter().position(|&k| k == c)?;
-        Some(GRF_DWORDS + at as u16)
+        Some(GRF_DWORDS * self.start + at as u16)
     }
 
     /// The register file's double word with the number of the thread within its workgroup.
     #[must_use]
     pub fn thread_number(&self) -> u16 {
-        GRF_DWORDS * (1 + self.shared_registers())
+        GRF_DWORDS * (self.start + self.shared_registers())
     }
 
     /// The index of a surface in the binding table, where it gets a place if it has none; nothing if the table is full.

@@ -7,6 +7,8 @@
 //! - [`prepare`]: the passes of [`tepui_passes`] in the order in which EUs need them; [`mod@target`] has their
 //!   parameters, [`system_values`] the built-ins that threads do not have
 //! - [`bind`]: the places of constants and surfaces, which the compiler reports to the driver
+//! - [`interface`]: inputs and outputs of graphics shaders, which become [`stage`], the properties that drivers need;
+//!   [`vue`]: the entry of a vertex; [`payload`]: registers of graphics threads
 //! - [`scalars`]: values that one channel computes for all; `select`: instruction selection for a number of channels
 //! - [`mir`]: the machine IR; [`tepui_regalloc`] optimises it, spills and allocates registers
 //! - [`emit`]: instructions of the hardware and their jumps; [`tepui_intel_isa::layout`] compacts them
@@ -17,7 +19,9 @@
 pub mod bind;
 pub mod emit;
 pub mod error;
+pub mod interface;
 pub mod mir;
+pub mod payload;
 pub mod print;
 pub mod scalars;
 mod select;
@@ -35,9 +39,12 @@ pub use stage::{FragmentState, StageInfo, Variant};
 pub use stats::Stats;
 
 use mir::{Eu, GRF_UNITS, plane_units};
+use payload::FragmentPayload;
+use select::io;
 use target::target;
 use tepui_intel_isa::{Generation, layout};
 use tepui_ir::{Loc, Shader, Stage, stack};
+use tepui_passes::flatten_discards;
 use tepui_passes::pipeline::Pipeline;
 use tepui_regalloc::alloc::{self, Registers};
 use tepui_regalloc::{RegSet, cse, dce, liveness, phis, schedule, spill};
@@ -54,9 +61,6 @@ pub const fn max_threads(generation: Generation) -> u32 {
 
 /// Maximum bytes of scratch memory of a thread: 2 MiB are what MEDIA_VFE_STATE can give.
 const MAX_SCRATCH: u64 = 2 << 20;
-
-/// The register at which the constants of compute threads begin.
-const GRF_START: u16 = 1;
 
 /// Units of scalar values above which all values are planes: scalar values are not spilled.
 const MAX_SCALAR_UNITS: u16 = 72;
@@ -147,6 +151,9 @@ pub fn prepare(
     let mut p = Pipeline::new(target(generation).lanes, &mut look);
     p.with(s, "system_values", system_values::run);
     p.optimise(s);
+    if p.with(s, "flatten_discards", flatten_discards::run) {
+        p.optimise(s);
+    }
     lower_rest(s, generation, &mut p);
 }
 
@@ -197,39 +204,93 @@ pub fn compile_prepared(
     options: &Options,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
-    if s.info.stage != Stage::Compute {
-        return Err(Error::Stage(s.info.stage));
+    if s.info.stage != Stage::Compute && generation != Generation::Gen9 {
+        return Err(Error::Feature("code of graphics stages for generations other than Gen9"));
     }
     limits(s)?;
     stack::for_shader(s).run(|| {
-        let width = match options.width {
-            0 => return widest(s, generation, options, after),
-            n => n,
+        let mut c = Compilation {
+            s,
+            generation,
+            stage: interface::analyse(s, &options.fragment)?,
+            options,
+            after,
         };
-        back_end(s, generation, width, options, after)
+        match (s.info.stage, options.width) {
+            (Stage::Compute, 0) => c.widest(),
+            (Stage::Fragment, 0) => c.fragments(),
+            (Stage::Compute | Stage::Fragment, width) => c.back_end(width),
+            _ => c.back_end(8),
+        }
     })
 }
 
-/// A program of 16 channels, of 8 where the workgroup is small or 16 spill, of 32 where the workgroup needs them.
-fn widest(
-    s: &Shader,
+/// A shader that is compiled for several numbers of channels.
+struct Compilation<'a> {
+    s: &'a Shader,
     generation: Generation,
-    options: &Options,
-    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<Program> {
-    let invocations: u32 = s.info.workgroup_size.iter().product();
-    if invocations <= 8 {
-        return back_end(s, generation, 8, options, after);
+    stage: StageInfo,
+    options: &'a Options<'a>,
+    after: &'a mut dyn FnMut(&'static str, Snapshot<'_>),
+}
+
+impl Compilation<'_> {
+    /// A program of 16 channels, of 8 where the workgroup is small or 16 spill, of 32 where the workgroup needs them.
+    fn widest(&mut self) -> Result<Program> {
+        let invocations: u32 = self.s.info.workgroup_size.iter().product();
+        if invocations <= 8 {
+            return self.back_end(8);
+        }
+        if invocations > 16 * max_threads(self.generation) {
+            return self.back_end(32);
+        }
+        let first = self.back_end(16)?;
+        if first.stats.spills == 0 || invocations > 8 * max_threads(self.generation) {
+            return Ok(first);
+        }
+        let second = self.back_end(8)?;
+        Ok(if second.stats.spills == 0 { second } else { first })
     }
-    if invocations > 16 * max_threads(generation) {
-        return back_end(s, generation, 32, options, after);
+
+    /// Programs of 8 and of 16 channels where that does not spill; only one of them if it runs for each sample. source: Mesa,
+    /// `intel_genX_state_brw.h` (`intel_set_ps_dispatch_state`)
+    fn fragments(&mut self) -> Result<Program> {
+        let narrow = self.back_end(8)?;
+        let StageInfo::Fragment(info) = &self.stage else { return Ok(narrow) };
+        let per_sample = info.per_sample;
+        if info.stencil || info.dual_source || narrow.stats.spills > 0 {
+            return Ok(narrow);
+        }
+        let wide = self.back_end(16)?;
+        Ok(match wide.stats.spills {
+            0 if per_sample => wide,
+            0 => join(narrow, wide),
+            _ => narrow,
+        })
     }
-    let first = back_end(s, generation, 16, options, after)?;
-    if first.stats.spills == 0 || invocations > 8 * max_threads(generation) {
-        return Ok(first);
+
+    fn back_end(&mut self, width: u8) -> Result<Program> {
+        match width {
+            8 => back_end_of::<8>(self),
+            16 => back_end_of::<16>(self),
+            32 if self.s.info.stage == Stage::Compute => back_end_of::<32>(self),
+            _ => Err(Error::Internal(format!("programs have no {width} channels"))),
+        }
     }
-    let second = back_end(s, generation, 8, options, after)?;
-    Ok(if second.stats.spills == 0 { second } else { first })
+}
+
+/// Two programs of a shader as one. A program begins at a multiple of 64 bytes.
+fn join(first: Program, second: Program) -> Program {
+    let mut code = first.code;
+    code.resize(code.len().next_multiple_of(64), 0);
+    let offset = code.len() as u32;
+    code.extend(&second.code);
+    let moved = |&v: &Variant| Variant { offset: v.offset + offset, ..v };
+    let mut variants = first.variants;
+    variants.extend(second.variants.iter().map(moved));
+    let mut locs = first.locs;
+    locs.extend(second.locs.iter().map(|&(at, loc)| (at + offset, loc)));
+    Program { code, variants, locs, ..second }
 }
 
 /// Refuses shaders that no dispatch can have. source: Mesa, `anv_physical_device.c` (`maxComputeWorkGroupInvocations`,
@@ -244,36 +305,78 @@ fn check_limit(what: &'static str, needed: u64, limit: u64) -> Result<()> {
     if needed > limit { Err(Error::Limit { what, needed, limit }) } else { Ok(()) }
 }
 
-fn back_end(
-    s: &Shader,
-    generation: Generation,
-    width: u8,
-    options: &Options,
-    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<Program> {
-    match width {
-        8 => back_end_of::<8>(s, generation, options, after),
-        16 => back_end_of::<16>(s, generation, options, after),
-        32 => back_end_of::<32>(s, generation, options, after),
-        _ => Err(Error::Internal(format!("programs have 8, 16 or 32 channels, not {width}"))),
-    }
+/// Registers of a program, apart from those of its constants.
+struct Layout {
+    /// The first register after constants and inputs.
+    first: u16,
+    /// Registers of inputs that values take when the inputs are not needed any more.
+    inputs: RegSet,
+    /// The first register after those of values.
+    end: u16,
 }
 
-/// The registers of values, after the payload; the last `unmasked` units are those of values that are not masked.
-fn registers(width: u8, payload: u16, unmasked: u16, options: &Options) -> Registers {
-    let plane = u16::from(plane_units(width));
-    let first = (GRF_UNITS * payload).next_multiple_of(plane);
-    let end = GRF_UNITS * emit::RESERVED / plane * plane;
-    let end = match options.registers {
-        0 => end,
-        n => end.min(first + (GRF_UNITS * n).next_multiple_of(plane)),
-    };
-    let divide = end.saturating_sub(unmasked.next_multiple_of(plane)).max(first);
-    Registers {
-        values: RegSet::range(first..divide),
-        unmasked: RegSet::range(divide..end),
-        // Payloads are there only within sequences that no copy divides.
-        scratch: RegSet::range(GRF_UNITS * emit::RESERVED / plane * plane..256),
+impl Layout {
+    fn new(stage: &io::Stage<'_>, constants: u16, width: u8) -> Layout {
+        let first = stage.start() + constants;
+        let inputs = |from: u16, registers: u16| {
+            RegSet::range(GRF_UNITS * from..GRF_UNITS * (from + registers))
+        };
+        let plane = u16::from(width / 8);
+        match stage {
+            io::Stage::Compute => Layout { first, inputs: RegSet::EMPTY, end: emit::RESERVED },
+            io::Stage::Vertex(info) => {
+                let registers = 4 * info.elements.len() as u16;
+                let inputs = inputs(first, registers);
+                Layout { first: first + registers, inputs, end: emit::RESERVED }
+            }
+            io::Stage::Fragment(info, payload, state) => {
+                let parts = [(info.source_depth, payload.depth), (info.source_w, payload.w)];
+                let there = parts.into_iter().filter(|p| p.0);
+                let inputs = there.fold(RegSet::EMPTY, |set, p| set.union(inputs(p.1, plane)));
+                // Targets but the last have a prefix in the last registers.
+                let alpha = u16::from(state.replicate_alpha) * plane;
+                let prefix = 2 + alpha + u16::from(info.sample_mask);
+                let several = info.targets.count_ones() > 1;
+                let end = if several { 128 - prefix } else { emit::RESERVED };
+                let registers = 2 * info.inputs.len() as u16;
+                Layout { first: first + registers, inputs, end }
+            }
+        }
+    }
+
+    /// The registers of values: those that are not masked are the last ones of compute programs, and the first ones of others,
+    /// whose last ones become the payload of the message that ends the thread.
+    fn registers(
+        &self,
+        stage: &io::Stage<'_>,
+        width: u8,
+        unmasked: u16,
+        options: &Options,
+    ) -> Registers {
+        let plane = u16::from(plane_units(width));
+        let first = (GRF_UNITS * self.first).next_multiple_of(plane);
+        let end = GRF_UNITS * self.end / plane * plane;
+        let end = match options.registers {
+            0 => end,
+            n => end.min(first + (GRF_UNITS * n).next_multiple_of(plane)),
+        };
+        let unmasked = unmasked.next_multiple_of(plane);
+        let (values, unmasked) = match stage {
+            io::Stage::Compute => {
+                let divide = end.saturating_sub(unmasked).max(first);
+                (first..divide, divide..end)
+            }
+            _ => {
+                let divide = (first + unmasked).min(end);
+                (divide..end, first..divide)
+            }
+        };
+        Registers {
+            values: RegSet::range(values).union(self.inputs),
+            unmasked: RegSet::range(unmasked),
+            // Payloads are there only within sequences that no copy divides.
+            scratch: RegSet::range(GRF_UNITS * emit::RESERVED / plane * plane..256),
+        }
     }
 }
 
@@ -289,12 +392,13 @@ fn unmasked_units<const W: u8>(f: &mir::Function) -> Result<u16> {
 fn selected<const W: u8>(
     s: &Shader,
     generation: Generation,
+    stage: io::Stage<'_>,
     scalars: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<(mir::Function, BindMap, u16)> {
+) -> Result<(mir::Function, select::Ending, BindMap, u16)> {
     let mut map = BindMap::new(s)?;
     let scalars = scalars.then(|| scalars::Scalars::new(s));
-    let mut f = select::select(s, generation, W, scalars, &mut map)?;
+    let (mut f, ending) = select::select(s, generation, W, stage, scalars, &mut map)?;
     after("select", Snapshot::Mir(&f));
     phis::run(&mut f);
     cse::run::<Eu<W>>(&mut f, |f, i| match &f.insts[i].op {
@@ -305,22 +409,28 @@ fn selected<const W: u8>(
     select::separate_payloads(&mut f);
     after("mir_dce", Snapshot::Mir(&f));
     let unmasked = unmasked_units::<W>(&f)?;
-    Ok((f, map, unmasked))
+    Ok((f, ending, map, unmasked))
 }
 
-fn back_end_of<const W: u8>(
-    s: &Shader,
-    generation: Generation,
-    options: &Options,
-    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<Program> {
-    let (mut f, map, unmasked) = match selected::<W>(s, generation, true, after)? {
+fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
+    let Compilation { s, generation, stage: info, options, after } = c;
+    let (s, generation) = (*s, *generation);
+    let payload = match info {
+        StageInfo::Fragment(info) => FragmentPayload::new(info, W),
+        _ => FragmentPayload::default(),
+    };
+    let stage = match info {
+        StageInfo::Compute => io::Stage::Compute,
+        StageInfo::Vertex(info) => io::Stage::Vertex(info),
+        StageInfo::Fragment(info) => io::Stage::Fragment(info, payload, options.fragment),
+    };
+    let (mut f, ending, map, unmasked) = match selected::<W>(s, generation, stage, true, after)? {
         (.., unmasked) if unmasked > MAX_SCALAR_UNITS => {
-            selected::<W>(s, generation, false, after)?
+            selected::<W>(s, generation, stage, false, after)?
         }
         done => done,
     };
-    let registers = registers(W, 1 + map.registers(), unmasked, options);
+    let registers = Layout::new(&stage, map.registers(), W).registers(&stage, W, unmasked, options);
     let room = registers.values.len();
     let mut live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);
@@ -340,7 +450,13 @@ fn back_end_of<const W: u8>(
     }
     let extras = alloc::Extras { check: options.checks(), defs: false };
     let code = alloc::run::<Eu<W>>(&f, &live, &registers, extras)?;
-    let mut listing = emit::run(generation, W, &code, &registers)?;
+    let mut listing = emit::run(
+        generation,
+        W,
+        &code,
+        &registers,
+        &emit::Thread { ending, positions: payload.positions },
+    )?;
     layout::compact(&mut listing.insts, &listing.targets);
     let mut bytes = Vec::with_capacity(16 * listing.insts.len());
     let mut locs = Vec::with_capacity(listing.insts.len());
@@ -350,12 +466,12 @@ fn back_end_of<const W: u8>(
     }
     let mut stats = Stats::new(&listing, W, &spilled);
     stats.registers = u32::from(code.units.div_ceil(GRF_UNITS));
-    let start = GRF_START as u8;
+    let start = map.start as u8;
     Ok(Program {
         code: bytes,
         width: W,
         variants: vec![Variant { width: W, offset: 0, start, stats }],
-        stage: StageInfo::Compute,
+        stage: info.clone(),
         map,
         data: s.data.clone(),
         workgroup_size: s.info.workgroup_size,

@@ -16,6 +16,7 @@
 //! ([`Op`]) that belong together because they communicate through a flag or an accumulator. [`crate::emit`] divides them
 //! into instructions that the hardware has.
 
+use crate::payload::TargetPayload;
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type};
 use tepui_regalloc::{Effect, Overlap, RegClass, StackAccess, StackOffset, Target, UNASSIGNED};
 
@@ -47,6 +48,8 @@ pub enum Place {
     Scalar(u16),
     /// A double word of the register file that all channels read, by its index.
     Fixed(u16),
+    /// A plane of the thread's payload, by its register.
+    Payload(u16),
     /// An immediate.
     Immediate(u64),
 }
@@ -206,6 +209,43 @@ pub enum Op {
         /// Channels of a message.
         width: u8,
     },
+    /// X or Y of each channel's pixel, as floats.
+    Pixel {
+        /// Y instead of X.
+        y: bool,
+    },
+    /// The number of each channel's sample.
+    SampleId,
+    /// X or Y of each channel's sample in its pixel, in sixteenths.
+    SampleOffset {
+        /// Y instead of X.
+        y: bool,
+    },
+    /// Fills the flag of live channels with those that are no helper invocations from the start.
+    BeginLive,
+    /// Keeps channels live where a comparison of two sources holds.
+    Keep(Condition),
+    /// All ones in channels that are not live, else zero.
+    Helper {
+        /// From the start, instead of now.
+        from_start: bool,
+    },
+    /// A derivative of a plane of floats within squares of four channels.
+    Derivative {
+        /// In Y instead of X.
+        y: bool,
+        /// One for each row or column, instead of one for all.
+        fine: bool,
+    },
+    /// Writes planes to the URB entries of a plane of handles.
+    UrbWrite {
+        /// Offset in slots.
+        offset: u16,
+        /// Planes.
+        planes: u8,
+    },
+    /// Writes planes to a render target; alpha and mask are sources after them.
+    TargetWrite(TargetPayload),
     /// Waits for the other threads of the workgroup.
     Barrier,
     /// Waits until earlier writes to memory are visible.
@@ -346,13 +386,24 @@ impl<const W: u8> Target for Eu<W> {
             | Op::Address
             | Op::Arrange { .. }
             | Op::Spread { .. }
+            | Op::Pixel { .. }
+            | Op::SampleId
+            | Op::SampleOffset { .. }
+            | Op::Helper { from_start: true }
             | Op::Scratch { store: false, .. } => Effect::Pure,
+            Op::Helper { from_start: false } | Op::Derivative { .. } => Effect::Convergent,
             Op::Send(m) => match m.effect {
                 MessageEffect::Pure => Effect::Pure,
                 MessageEffect::Read => Effect::Read,
                 MessageEffect::Write => Effect::Fixed,
             },
-            Op::Barrier | Op::Fence { .. } | Op::Scratch { store: true, .. } => Effect::Fixed,
+            Op::BeginLive
+            | Op::Keep(_)
+            | Op::UrbWrite { .. }
+            | Op::TargetWrite(_)
+            | Op::Barrier
+            | Op::Fence { .. }
+            | Op::Scratch { store: true, .. } => Effect::Fixed,
         }
     }
 
@@ -425,7 +476,7 @@ pub fn is_shared(inst: &Inst) -> bool {
         Op::Alu { opcode: Opcode::Mov, .. } => inst.src[0].is_value() || inst.is_scalar(),
         Op::Send(m) => m.effect == MessageEffect::Pure,
         Op::Alu { .. } | Op::Compare(_) | Op::Select(_) | Op::MulHigh | Op::Lane => true,
-        Op::Address => true,
+        Op::Address | Op::Pixel { .. } | Op::SampleId | Op::SampleOffset { .. } => true,
         _ => false,
     }
 }

@@ -26,6 +26,7 @@ fn operand(
             None => f.write_str("?"),
         },
         Place::Fixed(dword) => write!(f, "g{}.{}:{}", dword / 8, dword % 8, o.ty),
+        Place::Payload(register) => write!(f, "g{register}:{}", o.ty),
         Place::Immediate(bits) => write!(f, "{bits:#x}:{}", o.ty),
         Place::None | Place::Null => f.write_str("null"),
     }
@@ -60,6 +61,19 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Address => f.write_str("address"),
         Op::Arrange { planes, width } => write!(f, "arrange.{planes}x{width}"),
         Op::Spread { planes, width } => write!(f, "spread.{planes}x{width}"),
+        Op::Pixel { y } => write!(f, "pixel_{}", axis(*y)),
+        Op::SampleId => f.write_str("sample_id"),
+        Op::SampleOffset { y } => write!(f, "sample_offset_{}", axis(*y)),
+        Op::BeginLive => f.write_str("begin_live"),
+        Op::Keep(c) => write!(f, "keep{}", c.suffix()),
+        Op::Helper { from_start } => {
+            write!(f, "helper{}", if *from_start { "_from_start" } else { "" })
+        }
+        Op::Derivative { y, fine } => {
+            write!(f, "dd{}_{}", axis(*y), if *fine { "fine" } else { "coarse" })
+        }
+        Op::UrbWrite { offset, planes } => write!(f, "urb_write.{planes} +{offset}"),
+        Op::TargetWrite(p) => write!(f, "target_write {}", p.index),
         Op::Barrier => f.write_str("barrier"),
         Op::Fence { buffers, local } => {
             f.write_str("fence")?;
@@ -70,6 +84,10 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
             write!(f, "{}_scratch +{at}", if *store { "store" } else { "load" })
         }
     }
+}
+
+fn axis(y: bool) -> char {
+    if y { 'y' } else { 'x' }
 }
 
 fn inst(f: &mut fmt::Formatter<'_>, i: &Inst, srcs: &[Val]) -> fmt::Result {
@@ -119,6 +137,11 @@ impl fmt::Display for Text<'_> {
                             MOp::Split => "split ",
                             MOp::Copy => "copy ",
                             MOp::Undef => "undef",
+                            MOp::Preload(unit) => {
+                                write!(out, "preload g{}", unit / crate::mir::GRF_UNITS)?;
+                                ""
+                            }
+                            MOp::Exports => "exports ",
                             _ => "other ",
                         };
                         out.write_str(name)?;

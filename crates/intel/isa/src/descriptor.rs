@@ -5,7 +5,10 @@
 //!
 //! source: Mesa, `brw_eu.h` (`brw_message_desc` and `brw_dp_*_desc`), `brw_eu_defines.h`.
 
-use crate::message::{AtomicOp, DataOp0, DataOp1, FloatAtomicOp, GatewayOp};
+use crate::message::{
+    AtomicOp, DataOp0, DataOp1, FloatAtomicOp, GatewayOp, InterpolatorOp, RenderOp, RenderWrite,
+    UrbOp,
+};
 
 /// Binding table index of shared local memory.
 pub const LOCAL: u8 = 254;
@@ -98,6 +101,22 @@ pub const fn scratch_block(write: bool, registers: u8, offset: u16) -> u32 {
     1 << 18 | (write as u32) << 17 | registers.trailing_zeros() << 12 | offset as u32
 }
 
+/// Writes double words of eight channels to entries of the URB, or reads them, at an offset in slots of 16 bytes; with an
+/// offset for each channel after the handles.
+pub const fn urb(op: UrbOp, offset: u16, per_channel: bool) -> u32 {
+    op as u32 | (offset as u32 & 0x7ff) << 4 | (per_channel as u32) << 17
+}
+
+/// A render target write; `last` is the thread's last one.
+pub const fn render_target_write(surface: u8, form: RenderWrite, last: bool) -> u32 {
+    (RenderOp::Write as u32) << 14 | (form as u32) << 8 | (last as u32) << 12 | surface as u32
+}
+
+/// Barycentric coordinates at an offset or a sample, which `data` has in its upper half.
+pub const fn interpolator(op: InterpolatorOp, data: u8, linear: bool, width: u8) -> u32 {
+    (op as u32) << 12 | (linear as u32) << 14 | is_16(width) << 16 | data as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +152,33 @@ mod tests {
             offset: 0x123,
         };
         assert_eq!(Descriptor::decode(Sfid::DataCache0, scratch), want);
+        let want = Descriptor::Urb {
+            op: Some(UrbOp::Simd8Write),
+            code: 7,
+            offset: 5,
+            per_slot: true,
+            masked: false,
+        };
+        assert_eq!(Descriptor::decode(Sfid::Urb, urb(UrbOp::Simd8Write, 5, true)), want);
+        let want = Descriptor::Render {
+            op: Some(RenderOp::Write),
+            write: Some(RenderWrite::Simd8),
+            high: false,
+            last: true,
+            control: 0b01_0100,
+            surface: 3,
+        };
+        let write = render_target_write(3, RenderWrite::Simd8, true);
+        assert_eq!(Descriptor::decode(Sfid::RenderCache, write), want);
+        let want = Descriptor::Interpolator {
+            op: InterpolatorOp::Sample,
+            simd16: true,
+            linear: true,
+            high: false,
+            data: 0x30,
+        };
+        let at = interpolator(InterpolatorOp::Sample, 0x30, true, 16);
+        assert_eq!(Descriptor::decode(Sfid::PixelInterpolator, at), want);
         let want = Descriptor::Gateway { op: Some(GatewayOp::Barrier) };
         assert_eq!(Descriptor::decode(Sfid::Gateway, BARRIER), want);
     }

@@ -5,7 +5,7 @@ use super::rig::{listing, machine, wgsl};
 use std::collections::HashMap;
 use tepui_agx_bare::draw::VertexBuffer;
 use tepui_agx_bare::feedback::{Feedback, run};
-use tepui_agx_bare::reference;
+use tepui_compiler_test::reference;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::{Attributes, Vertex, VertexResults};

@@ -13,7 +13,7 @@ use tepui_format::Format;
 use tepui_ir::interp::Memory;
 use tepui_ir::{IoLoc, Shader, Stage};
 
-use tepui_agx_bare::reference::{self, Pixel, Words};
+use tepui_compiler_test::reference::{self, Pixel, Words};
 
 /// Side of the framebuffer.
 pub const SIDE: u16 = 32;

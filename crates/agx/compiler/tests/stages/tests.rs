@@ -25,7 +25,7 @@ fn a_written_depth_is_tested() {
         let change = move |d: &mut tepui_agx_bare::draw::Draw<'_>| {
             d.tests = DepthStencil { depth: function, stencil: None };
         };
-        let keep = move |p: &tepui_agx_bare::reference::Pixel| passes(p.depth);
+        let keep = move |p: &tepui_compiler_test::reference::Pixel| passes(p.depth);
         for body in [
             "o = colour; gl_FragDepth = colour.x > 0.0 ? 1.0 : 0.5;",
             "if (colour.y > 0.25) discard; o = colour.wzyx; gl_FragDepth = colour.x > 0.0 ? 1.0 : 0.5;",

@@ -4,8 +4,8 @@ use super::flags::Known;
 use super::{Emit, MAX_WIDTH, PAYLOAD, Part, RESPONSE, byte};
 use crate::error::Error;
 use crate::mir::{
-    GRF_BYTES, Inst as Mir, Message, Op, Operand, Place, SHUFFLE_WIDTH, Scanned, UNIT_BYTES,
-    plane_units,
+    GRF_BYTES, Inst as Mir, Message, MessageEffect, Op, Operand, Place, SHUFFLE_WIDTH, Scanned,
+    UNIT_BYTES, plane_units,
 };
 use tepui_intel_isa::{
     Arf, Condition, Desc, Dst, Flag, Generation, Inst, Location, MathFunction, Opcode, Predicate,
@@ -79,6 +79,9 @@ impl Emit {
     }
 
     fn expand_parts(&mut self, inst: &Mir) {
+        if self.stage(inst) {
+            return;
+        }
         match inst.op {
             Op::Ballot(condition) => return self.ballot(inst, condition),
             Op::Scan { opcode, condition, cluster } => {
@@ -108,7 +111,7 @@ impl Emit {
                 Op::ReadLane => self.read_lane(inst, part),
                 Op::Shuffle => self.shuffle(inst, part),
                 Op::Scanned(which) => self.scanned(inst, which, part),
-                Op::Ballot(_) | Op::Scan { .. } | Op::Barrier | Op::Fence { .. } => {}
+                _ => {}
             }
         }
     }
@@ -281,6 +284,10 @@ impl Emit {
         let desc = descriptor::lengths(lengths[0], registers(response), m.header);
         out.send.desc = Desc::Immediate(m.control | desc);
         out.send.ex_desc = Desc::Immediate(descriptor::payload1(lengths[1]));
+        // Scratch memory, with a header, is the invocation's own.
+        if m.effect == MessageEffect::Write && !m.header {
+            self.only_live(&mut out);
+        }
         self.push(out);
     }
 

@@ -8,10 +8,12 @@ mod expand;
 mod flags;
 mod flow;
 mod lanes;
+mod stage;
 pub mod swsb;
 
 use crate::error::{Error, Result};
 use crate::mir::{self, GRF_BYTES, Operand, Place, UNIT_BYTES, plane_units};
+use crate::select::Ending;
 use tepui_intel_isa::layout::Targets;
 use tepui_intel_isa::{
     Arf, Dst, Generation, Inst, Location, Opcode, Region, Register, Src, SyncFunction, Type,
@@ -59,6 +61,10 @@ struct Emit {
     scalar: bool,
     /// The registers of scalar values.
     scalars: RegSet,
+    /// Whether a flag has the live channels, which alone write memory and targets.
+    live: bool,
+    /// The register of samples' positions.
+    positions: u16,
     /// The comparison whose outcome the flag has.
     known: Option<flags::Known>,
     out: Listing,
@@ -66,6 +72,15 @@ struct Emit {
     flow: flow::Flow,
     /// The first error.
     error: Option<Error>,
+}
+
+/// Parameters of the thread's stage.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Thread {
+    /// The message that ends the thread.
+    pub ending: Ending,
+    /// The register of samples' positions, of fragments that have it.
+    pub positions: u16,
 }
 
 /// Emits a program.
@@ -77,12 +92,15 @@ pub fn run(
     width: u8,
     code: &Code<mir::Inst>,
     registers: &Registers,
+    thread: &Thread,
 ) -> Result<Listing> {
     let mut e = Emit {
         generation,
         width,
         scalar: false,
         scalars: registers.unmasked,
+        live: false,
+        positions: thread.positions,
         known: None,
         out: Listing::default(),
         loc: Loc::default(),
@@ -101,7 +119,10 @@ pub fn run(
             }
         }
     }
-    e.end();
+    match thread.ending {
+        Ending::Compute => e.end(),
+        ending => e.end_stage(&ending),
+    }
     match e.error {
         Some(error) => Err(error),
         None if generation == Generation::Gen12 => check(swsb::run(e.out, width)),
@@ -181,7 +202,12 @@ impl Emit {
     fn src(&self, o: &Operand, part: Part) -> Src {
         let mut src = Src { ty: o.ty, negate: o.negate, abs: o.abs, ..Src::NULL };
         match o.place {
-            Place::Plane(unit) => {
+            Place::Plane(_) | Place::Payload(_) => {
+                let unit = match o.place {
+                    Place::Payload(register) => mir::GRF_UNITS * register,
+                    Place::Plane(unit) => unit,
+                    _ => 0,
+                };
                 src.location = byte(Self::at(unit, part) + u16::from(o.byte));
                 let horizontal = (4 / o.ty.bytes().min(4)) as u8;
                 src.region = match part.width {

@@ -24,7 +24,7 @@ fn minmax(condition: Condition) -> mir::Op {
     mir::Op::Alu { opcode: Opcode::Sel, function: 0, condition, saturate: false }
 }
 
-fn math(function: MathFunction) -> mir::Op {
+pub(super) fn math(function: MathFunction) -> mir::Op {
     mir::Op::Alu {
         opcode: Opcode::Math,
         function: function as u8,

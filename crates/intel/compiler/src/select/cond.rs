@@ -15,7 +15,7 @@ pub(super) struct Comparison {
 
 /// The condition that holds where the given one does not. Comparisons of floats have none where a NaN takes part, except
 /// equality.
-fn inverse(condition: Condition) -> Condition {
+pub(super) fn inverse(condition: Condition) -> Condition {
     match condition {
         Condition::Zero => Condition::NotZero,
         Condition::NotZero => Condition::Zero,

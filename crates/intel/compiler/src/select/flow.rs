@@ -151,6 +151,7 @@ impl Select<'_> {
         let vals: Vec<Val> = sources.iter().filter_map(|s| s.val).collect();
         self.emit(MOp::Ctl(Ctl::If(test)), &[], &vals);
         let from = self.cur;
+        self.nesting += 1;
         let mut ways = Vec::with_capacity(2);
         for (k, region) in [a, b].into_iter().enumerate() {
             let block = self.block();
@@ -164,6 +165,7 @@ impl Select<'_> {
                 ways.push((self.cur, self.all_comps(args)));
             }
         }
+        self.nesting -= 1;
         self.loc = s.insts[i].loc;
         self.cur = self.block();
         self.join(s.results(i), &ways, false);
@@ -181,6 +183,7 @@ impl Select<'_> {
         self.emit(MOp::Ctl(Ctl::Loop), &[], &[]);
         let from = self.cur;
         self.depth = self.depth.saturating_add(1);
+        self.nesting += 1;
         let header = self.block();
         self.f.edge(from, header);
         self.cur = header;
@@ -211,6 +214,7 @@ impl Select<'_> {
         }
         self.emit(MOp::Ctl(Ctl::EndLoop), &[], &[]);
         self.depth -= 1;
+        self.nesting -= 1;
         let Some(frame) = self.frames.pop() else { return Ok(false) };
         self.loc = s.insts[i].loc;
         self.cur = self.block();

@@ -36,7 +36,7 @@ impl Select<'_> {
         }
     }
 
-    fn effect(&mut self, o: mir::Op) {
+    pub(super) fn effect(&mut self, o: mir::Op) {
         self.emit(MOp::Isa(Inst::new(o, Operand::NONE, &[])), &[], &[]);
     }
 

@@ -6,20 +6,26 @@
 //! by [`tepui_regalloc::dce`].
 //!
 //! `alu` selects arithmetic, `convert` conversions, `cond` comparisons and conditions, `memory` and `global` accesses of
-//! memory, `group` built-ins and barriers, `subgroup` what passes between channels; `flow` builds blocks from regions.
+//! memory, `group` built-ins and barriers, `subgroup` what passes between channels; `flow` builds blocks from regions. `io`
+//! is what graphics stages have in common, `vertex`, `fragment` and `output` are theirs.
 
 mod alu;
 mod cond;
 mod convert;
 mod flow;
+mod fragment;
 mod global;
 mod group;
+pub mod io;
 mod memory;
+mod output;
 mod subgroup;
+mod vertex;
 
 use crate::bind::BindMap;
 use crate::error::{Error, Result};
 use crate::mir::{self, Function, Inst, MOp, Operand, Place, SCALAR, planes};
+use crate::payload::TargetPayload;
 use crate::scalars::Scalars;
 use flow::Frame;
 use tepui_intel_isa::{Generation, Opcode, Type as Ty};
@@ -54,6 +60,36 @@ impl Source {
     }
 }
 
+/// The message that ends a thread.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Ending {
+    /// Of compute threads: to the thread spawner.
+    #[default]
+    Compute,
+    /// A write of the URB.
+    Urb {
+        /// Offset in slots.
+        offset: u16,
+        /// The plane of handles.
+        handle: Operand,
+        /// First register of the data.
+        first: u16,
+        /// Registers of the data.
+        registers: u8,
+    },
+    /// A render target write.
+    Target {
+        /// The parts of its payload.
+        payload: TargetPayload,
+        /// First register of the payload.
+        first: u16,
+        /// First register of the colour.
+        colour: u16,
+        /// The register of a plane with the mask of samples, if there is one.
+        mask: u16,
+    },
+}
+
 struct Select<'a> {
     s: &'a Shader,
     f: Function,
@@ -66,6 +102,9 @@ struct Select<'a> {
     comps: Vec<Comp>,
     cur: Block,
     depth: u16,
+    /// Enclosing constructs of control flow.
+    nesting: u32,
+    io: io::Io<'a>,
     loc: Loc,
     /// Enclosing loops.
     frames: Vec<Frame>,
@@ -91,11 +130,14 @@ pub fn select(
     s: &Shader,
     generation: Generation,
     width: u8,
+    stage: io::Stage<'_>,
     scalars: Option<Scalars>,
     map: &mut BindMap,
-) -> Result<Function> {
+) -> Result<(Function, Ending)> {
     let mut f = Function::default();
     let cur = f.blocks.push(Default::default());
+    map.start = stage.start();
+    let inputs = map.start + map.registers();
     let mut select = Select {
         s,
         f,
@@ -106,14 +148,18 @@ pub fn select(
         comps: Vec::with_capacity(s.values.len()),
         cur,
         depth: 0,
+        nesting: 0,
+        io: io::Io::new(stage, inputs),
         loc: Loc::default(),
         frames: Vec::new(),
         has_scalars: scalars.is_some(),
         first: None,
         scalars: scalars.unwrap_or_default(),
     };
+    select.begin();
     select.region(s.root)?;
-    Ok(select.f)
+    let ending = select.end();
+    Ok((select.f, ending))
 }
 
 impl Select<'_> {
@@ -349,7 +395,7 @@ impl Select<'_> {
             }
             // Handles are found where they are used.
             Op::Descriptor => Ok(()),
-            _ if self.subgroup(i)? => Ok(()),
+            _ if self.stage_io(i)? || self.subgroup(i)? => Ok(()),
             _ if self.memory(i)? || self.group(i)? || self.convert(i)? || self.condition(i)? => {
                 Ok(())
             }

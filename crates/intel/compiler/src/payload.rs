@@ -1,0 +1,160 @@
+//! Registers of graphics threads before their constants, and at their end.
+//!
+//! ```text
+//! vertex     g0 header, g1 URB handles; constants; a register for each component of the elements
+//! fragment   g0 header, g1 masks and positions of subspans; barycentric coordinates of each mode, depth, W, positions of
+//!            samples, coverage; constants; setup data: two components of an attribute in a register
+//! ```
+//!
+//! source: Mesa, `brw_fs_thread_payload.cpp`
+
+use crate::stage::FragmentInfo;
+
+/// The register of URB handles of vertex threads.
+pub const HANDLES: u16 = 1;
+
+/// Double words of an attribute's setup data: four for each component.
+pub const SETUP_DWORDS: u16 = 16;
+
+/// Double words of a component's setup data: differences to the second and the third vertex, one that is unused, and the
+/// value of the first vertex.
+pub const COMPONENT_DWORDS: u16 = 4;
+
+/// The double word of a component's setup data with the value of the first vertex, or of the provoking one if it is flat.
+pub const FIRST_VALUE: u16 = 3;
+
+/// Double word of the header with the topology, the layer and the viewport, and whether a fragment's primitive faces back.
+/// source: Mesa, brw_fs_nir.cpp (`emit_frontfacing_interpolation`, `fetch_render_target_array_index`)
+pub const PRIMITIVE: u16 = 0;
+
+/// The registers of a fragment's thread before its constants; 0 for those that it does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FragmentPayload {
+    /// Barycentric coordinates of each mode: eight channels of the first, then of the second; twice at 16 channels.
+    pub barycentrics: [u16; 6],
+    /// Depth.
+    pub depth: u16,
+    /// W.
+    pub w: u16,
+    /// Positions of samples: a byte each for X and Y of each channel, in sixteenths of a pixel.
+    pub positions: u16,
+    /// Covered samples.
+    pub coverage: u16,
+    /// The register at which constants begin.
+    pub end: u16,
+}
+
+impl FragmentPayload {
+    /// The payload of a program for 8 or 16 channels.
+    #[must_use]
+    pub fn new(info: &FragmentInfo, width: u8) -> FragmentPayload {
+        let mut p = FragmentPayload { end: 2, ..FragmentPayload::default() };
+        let plane = u16::from(width / 8);
+        let mut take = |there: bool, registers: u16| {
+            let at = p.end;
+            p.end += if there { registers } else { 0 };
+            if there { at } else { 0 }
+        };
+        let barycentrics =
+            std::array::from_fn(|mode| take(info.barycentrics >> mode & 1 != 0, 2 * plane));
+        let depth = take(info.source_depth, plane);
+        let w = take(info.source_w, plane);
+        let positions = take(info.sample_position, 1);
+        let coverage = take(info.coverage, plane);
+        FragmentPayload { barycentrics, depth, w, positions, coverage, ..p }
+    }
+}
+
+/// Registers of the payload of a render target write.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TargetPayload {
+    /// The index of the target, which blending takes.
+    pub index: u8,
+    /// The entry of the binding table.
+    pub surface: u8,
+    /// Whether copies of g0 and g1 precede: they have the index of the target.
+    pub header: bool,
+    /// Whether the alpha of the first target precedes the colour.
+    pub alpha: bool,
+    /// Whether a mask of samples precedes the colour.
+    pub mask: bool,
+    /// Whether there is a second colour.
+    pub dual: bool,
+    /// Whether a depth follows the colours.
+    pub depth: bool,
+    /// Whether a stencil value follows.
+    pub stencil: bool,
+}
+
+impl TargetPayload {
+    /// Registers before the colour at a number of registers for a plane.
+    #[must_use]
+    pub fn prefix(&self, plane: u16) -> u16 {
+        2 * u16::from(self.header) + plane * u16::from(self.alpha) + u16::from(self.mask)
+    }
+
+    /// Planes from the colour on.
+    #[must_use]
+    pub fn planes(&self) -> u16 {
+        4 + 4 * u16::from(self.dual) + u16::from(self.depth) + u16::from(self.stencil)
+    }
+
+    /// The register of the colour in the message that ends the thread: planes are aligned, and all of it is in the last
+    /// sixteen registers.
+    #[must_use]
+    pub fn last_colour(&self, plane: u16, reserved: u16) -> u16 {
+        let colour = (reserved - plane * self.planes()) / plane * plane;
+        if colour - self.prefix(plane) >= FIRST_END { colour } else { 128 - plane * self.planes() }
+    }
+}
+
+/// First register from which a message that ends the thread can come.
+pub const FIRST_END: u16 = 112;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_message_is_in_the_last_registers() {
+        for bits in 0..64u8 {
+            let on = |k: u8| bits >> k & 1 != 0;
+            let p = TargetPayload {
+                index: 0,
+                surface: 0,
+                header: on(0) || on(3),
+                alpha: on(1),
+                mask: on(2),
+                dual: on(3),
+                depth: on(4),
+                stencil: on(5),
+            };
+            for plane in [1, 2] {
+                if plane == 2 && (p.dual || p.stencil) {
+                    continue;
+                }
+                let colour = p.last_colour(plane, 126);
+                assert!(colour - p.prefix(plane) >= FIRST_END, "{p:?}");
+                assert!(
+                    colour + plane * p.planes() <= 128 && colour.is_multiple_of(plane),
+                    "{p:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn planes_of_the_payload_follow_each_other() {
+        let info = FragmentInfo {
+            barycentrics: 0b1001,
+            source_depth: true,
+            coverage: true,
+            sample_position: true,
+            ..FragmentInfo::default()
+        };
+        let p = FragmentPayload::new(&info, 16);
+        assert_eq!(p.barycentrics, [2, 0, 0, 6, 0, 0]);
+        assert_eq!((p.depth, p.w, p.positions, p.coverage, p.end), (10, 0, 12, 13, 15));
+        assert_eq!(FragmentPayload::new(&info, 8).end, 2 + 4 + 1 + 1 + 1);
+    }
+}

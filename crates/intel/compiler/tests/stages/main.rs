@@ -1,0 +1,4 @@
+//! Draws by compiled vertex and fragment shaders: every pixel is what the IR's interpreter says, at each number of channels.
+
+mod basics;
+mod rig;

@@ -1,0 +1,207 @@
+//! GLSL and WGSL to programs and pictures.
+
+use std::collections::HashMap;
+use tepui_compiler_test::reference::{self, Pixel, Words};
+use tepui_intel_bare::draw::{Draw, Format, Picture};
+use tepui_intel_bare::{Bindings, Machine};
+use tepui_intel_chips::chip;
+use tepui_intel_compiler::{FragmentState, Options, Program, compile};
+use tepui_intel_isa::{Generation, Inst};
+use tepui_ir::interp::Memory;
+use tepui_ir::{IoLoc, Shader, Stage};
+
+/// Side of the targets.
+pub const SIDE: u32 = 32;
+
+pub fn machine() -> Machine {
+    let options = tepui_intel_model::Options { threads: 1, check: true, ..Default::default() };
+    Machine::new(chip("skl").expect("a chip"), options)
+}
+
+/// GLSL to IR.
+pub fn shader(stage: Stage, source: &str) -> Shader {
+    let naga_stage = match stage {
+        Stage::Vertex => naga::ShaderStage::Vertex,
+        _ => naga::ShaderStage::Fragment,
+    };
+    let mut front = naga::front::glsl::Frontend::default();
+    let module = front
+        .parse(&naga::front::glsl::Options::from(naga_stage), source)
+        .unwrap_or_else(|e| panic!("{e:?}"));
+    spirv(&module, stage)
+}
+
+fn spirv(module: &naga::Module, stage: Stage) -> Shader {
+    let mut validator = naga::valid::Validator::new(
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::all(),
+    );
+    let info = validator.validate(module).unwrap_or_else(|e| panic!("{e:?}"));
+    let options = naga::back::spv::Options {
+        flags: naga::back::spv::WriterFlags::empty(),
+        ..Default::default()
+    };
+    let words =
+        naga::back::spv::write_vec(module, &info, &options, None).unwrap_or_else(|e| panic!("{e}"));
+    let options = tepui_spirv::Options { stage: Some(stage), ..Default::default() };
+    tepui_spirv::translate(&words, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The stage of a WGSL module.
+pub fn wgsl(stage: Stage, source: &str) -> Shader {
+    let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{e}"));
+    spirv(&module, stage)
+}
+
+pub fn listing(p: &Program) -> String {
+    let mut text = String::new();
+    for v in &p.variants {
+        text += &format!("{}\n", v.stats);
+        let mut at = v.offset as usize;
+        let end = at + v.stats.bytes as usize;
+        while at < end {
+            match Inst::decode(Generation::Gen9, &p.code, at) {
+                Ok(inst) => {
+                    text += &format!("{at:#06x} {inst}\n");
+                    at += inst.bytes();
+                }
+                Err(e) => return format!("{text}{e}"),
+            }
+        }
+    }
+    text
+}
+
+/// A program with checks, for the pipeline's state.
+pub fn program(s: &Shader, fragment: FragmentState, registers: u16) -> Program {
+    let options = Options { check: true, fragment, registers, ..Options::default() };
+    let p =
+        compile(&mut s.clone(), Generation::Gen9, &options).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    if std::env::var_os("TEPUI_LISTING").is_some() {
+        println!("{}", listing(&p));
+    }
+    p
+}
+
+/// A triangle of two shaders, of which every pixel is compared with the interpreter's.
+pub struct Case<'a> {
+    pub vs: Shader,
+    pub fs: Shader,
+    pub targets: Vec<Format>,
+    pub clear: [u32; 4],
+    /// Tolerance of floats, relative to the larger of both and 1.
+    pub tolerance: f64,
+    pub state: FragmentState,
+    /// Registers of the programs' values; 0 for all.
+    pub registers: u16,
+    pub change: &'a dyn Fn(&mut Draw<'_>),
+}
+
+impl Case<'_> {
+    /// A vertex and a fragment shader in GLSL, with a target of floats.
+    pub fn new(vs: &str, fs: &str) -> Case<'static> {
+        Case::of(shader(Stage::Vertex, vs), shader(Stage::Fragment, fs))
+    }
+
+    /// Both stages of a WGSL module.
+    pub fn wgsl(source: &str) -> Case<'static> {
+        Case::of(wgsl(Stage::Vertex, source), wgsl(Stage::Fragment, source))
+    }
+
+    pub fn of(vs: Shader, fs: Shader) -> Case<'static> {
+        Case {
+            vs,
+            fs,
+            targets: vec![Format::Float],
+            clear: [0; 4],
+            tolerance: 1e-4,
+            state: FragmentState::default(),
+            registers: 0,
+            change: &|_| {},
+        }
+    }
+
+    pub fn programs(&self) -> [Program; 2] {
+        [&self.vs, &self.fs].map(|s| program(s, self.state, self.registers))
+    }
+
+    /// Draws with one number of channels, or all.
+    pub fn draw(&self, [v, f]: &[Program; 2], width: u8) -> Picture {
+        let none = Bindings::default();
+        let mut d = Draw::triangle(v, f, [SIDE; 2], &none);
+        d.clear = self.clear;
+        d.targets.clone_from(&self.targets);
+        d.width = width;
+        (self.change)(&mut d);
+        let picture = machine()
+            .draw(&d)
+            .unwrap_or_else(|e| panic!("{width}: {e}\n{}\n{}", listing(v), listing(f)));
+        let bad = &picture.stats.reports;
+        assert!(bad.is_empty(), "{width}: {bad:?}\n{}\n{}", listing(v), listing(f));
+        picture
+    }
+
+    /// The interpreter's result.
+    pub fn reference(&self) -> Vec<Pixel> {
+        let mut memory = Memory::default();
+        let corners: Vec<Words> =
+            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0)
+                .expect("the interpreter runs the vertex shader");
+        let mut framebuffer = HashMap::new();
+        for c in 0..4u8 {
+            framebuffer.insert((IoLoc::Location(0), c), self.clear[usize::from(c)]);
+        }
+        let corners = [&corners[0], &corners[1], &corners[2]];
+        reference::triangle(&self.fs, &mut memory, corners, [SIDE; 2], &framebuffer)
+            .expect("the interpreter runs the fragment shader")
+    }
+
+    /// Compares at each number of channels that the fragment program has, and with all.
+    pub fn check(&self) {
+        let want = self.reference();
+        let programs = self.programs();
+        let widths: Vec<u8> = programs[1].variants.iter().map(|v| v.width).chain([0]).collect();
+        for width in widths {
+            let picture = self.draw(&programs, width);
+            self.compare(&want, &picture, &programs, width);
+        }
+    }
+
+    fn compare(&self, want: &[Pixel], picture: &Picture, [v, f]: &[Program; 2], width: u8) {
+        let mut covered = 0;
+        for (n, (format, colours)) in self.targets.iter().zip(&picture.colours).enumerate() {
+            assert_eq!(want.len(), colours.len());
+            for (k, (p, got)) in want.iter().zip(colours).enumerate() {
+                if p.doubtful {
+                    continue;
+                }
+                covered += usize::from(p.alive);
+                for (c, &got) in got.iter().enumerate() {
+                    let word = p.colours.get(&(n as u8, c as u8)).copied();
+                    let Some(want) = (if p.alive { word } else { Some(self.clear[c]) }) else {
+                        continue;
+                    };
+                    assert!(
+                        self.near(*format, got, want),
+                        "{width}: pixel {} {}, colour {n} component {c}: {got:#x} ({}), not {want:#x} ({})\n{}\n{}",
+                        k % SIDE as usize,
+                        k / SIDE as usize,
+                        f32::from_bits(got),
+                        f32::from_bits(want),
+                        listing(v),
+                        listing(f)
+                    );
+                }
+            }
+        }
+        assert!(covered > 100, "{covered} pixels are too few");
+    }
+
+    fn near(&self, format: Format, got: u32, want: u32) -> bool {
+        if format != Format::Float {
+            return got == want;
+        }
+        let (g, w) = (f64::from(f32::from_bits(got)), f64::from(f32::from_bits(want)));
+        (g - w).abs() <= self.tolerance * g.abs().max(1.0) || got == want
+    }
+}
