@@ -11,7 +11,7 @@
 //! from 8 on.
 //!
 //! Each of the modules generates one part: `expr` expressions, `stmt` statements and control flow,
-//! `image` image operations. Start reading at [`program`].
+//! `image` image operations. Start reading at [`program`]. [`image_programs`] has shaders of image instructions alone.
 //!
 //! ```
 //! use tepui_ir_gen::{Config, program, run};
@@ -22,8 +22,10 @@
 
 mod expr;
 mod image;
+pub mod image_programs;
 pub mod scale;
 mod stmt;
+pub mod texels;
 
 use tepui_ir::interp::{Fault, Group, Memory};
 use tepui_ir::{

@@ -4,11 +4,12 @@
 use tepui_agx_layout::Dimension;
 use tepui_agx_packets::sampler as hw;
 use tepui_format::Format;
-use tepui_format::texel::{self, TexelCodec};
 use tepui_ir::interp::{Compare, Filter, ImageData, Memory, SamplerData, Slot, Wrap};
 use tepui_ir::{Dim, NumKind, ResKind, Shader};
+use tepui_ir_gen::texels::format_of;
+pub use tepui_ir_gen::texels::{bytes, quantise, texels};
 
-use crate::image::{self, Image, ImageInfo, Row, format_of};
+use crate::image::{self, Image, ImageInfo, Row};
 use crate::shader::Bindings;
 use crate::{Buffer, Error, Machine};
 
@@ -74,58 +75,6 @@ impl Bound {
         }
         Ok(now)
     }
-}
-
-fn codec(format: Format) -> Result<TexelCodec, Error> {
-    TexelCodec::new(format).map_err(|_| Error::Format(format))
-}
-
-/// A texel's bytes from components as bits.
-fn encode(c: &TexelCodec, kind: NumKind, t: [u64; 4]) -> u128 {
-    match kind {
-        NumKind::Float => c.pack_f32(t.map(|x| f32::from_bits(x as u32))),
-        NumKind::Sint => c.pack_i32(t.map(|x| x as u32 as i32)),
-        NumKind::Uint => c.pack_u32(t.map(|x| x as u32)),
-    }
-}
-
-fn decode(c: &TexelCodec, kind: NumKind, raw: u128) -> [u64; 4] {
-    match kind {
-        NumKind::Float => c.unpack_f32(raw).map(|x| u64::from(x.to_bits())),
-        NumKind::Sint => c.unpack_i32(raw).map(|x| u64::from(x as u32)),
-        NumKind::Uint => c.unpack_u32(raw).map(u64::from),
-    }
-}
-
-/// Quantises every texel to the format.
-///
-/// # Errors
-/// When the format is one of blocks.
-pub fn quantise(data: &mut ImageData, format: Format, kind: NumKind) -> Result<(), Error> {
-    let c = codec(format)?;
-    for t in data.levels.iter_mut().flatten() {
-        *t = decode(&c, kind, encode(&c, kind, *t));
-    }
-    Ok(())
-}
-
-/// The bytes of texels, one after the other.
-///
-/// # Errors
-/// When the format is one of blocks.
-pub fn bytes(texels: &[[u64; 4]], format: Format, kind: NumKind) -> Result<Vec<u8>, Error> {
-    let c = codec(format)?;
-    let texel = |t| encode(&c, kind, t).to_le_bytes().into_iter().take(c.bytes());
-    Ok(texels.iter().flat_map(|&t| texel(t)).collect())
-}
-
-/// The texels of bytes.
-///
-/// # Errors
-/// When the format is one of blocks.
-pub fn texels(bytes: &[u8], format: Format, kind: NumKind) -> Result<Vec<[u64; 4]>, Error> {
-    let c = codec(format)?;
-    Ok(bytes.chunks_exact(c.bytes()).map(|b| decode(&c, kind, texel::load(b))).collect())
 }
 
 /// Slices of a level, each with its texels.

@@ -10,7 +10,8 @@ use tepui_agx_packets::texture::{
 };
 use tepui_agx_texture::fields_of;
 use tepui_format::Format;
-use tepui_ir::ImageFormat;
+
+pub use tepui_ir_gen::texels::format_of;
 
 use crate::{Buffer, Error, Machine};
 
@@ -286,54 +287,6 @@ pub fn texel_buffer(format: Format, buffer: &Buffer, texels: u32) -> Result<Row,
     put(&mut row, descriptor::TEXTURE_B, &texture.pack()?);
     put(&mut row, descriptor::PBE_B, &pbe.pack()?);
     Ok(row)
-}
-
-/// The hardware's format of a storage format; none for undeclared ones and those of 64 bits.
-#[must_use]
-pub fn format_of(f: ImageFormat) -> Option<Format> {
-    use Format::*;
-    Some(match f {
-        ImageFormat::Rgba32f => R32G32B32A32_SFLOAT,
-        ImageFormat::Rgba16f => R16G16B16A16_SFLOAT,
-        ImageFormat::R32f => R32_SFLOAT,
-        ImageFormat::Rgba8 => R8G8B8A8_UNORM,
-        ImageFormat::Rgba8Snorm => R8G8B8A8_SNORM,
-        ImageFormat::Rg32f => R32G32_SFLOAT,
-        ImageFormat::Rg16f => R16G16_SFLOAT,
-        ImageFormat::R11fG11fB10f => B10G11R11_UFLOAT_PACK32,
-        ImageFormat::R16f => R16_SFLOAT,
-        ImageFormat::Rgba16 => R16G16B16A16_UNORM,
-        ImageFormat::Rgb10A2 => A2B10G10R10_UNORM_PACK32,
-        ImageFormat::Rg16 => R16G16_UNORM,
-        ImageFormat::Rg8 => R8G8_UNORM,
-        ImageFormat::R16 => R16_UNORM,
-        ImageFormat::R8 => R8_UNORM,
-        ImageFormat::Rgba16Snorm => R16G16B16A16_SNORM,
-        ImageFormat::Rg16Snorm => R16G16_SNORM,
-        ImageFormat::Rg8Snorm => R8G8_SNORM,
-        ImageFormat::R16Snorm => R16_SNORM,
-        ImageFormat::R8Snorm => R8_SNORM,
-        ImageFormat::Rgba32i => R32G32B32A32_SINT,
-        ImageFormat::Rgba16i => R16G16B16A16_SINT,
-        ImageFormat::Rgba8i => R8G8B8A8_SINT,
-        ImageFormat::R32i => R32_SINT,
-        ImageFormat::Rg32i => R32G32_SINT,
-        ImageFormat::Rg16i => R16G16_SINT,
-        ImageFormat::Rg8i => R8G8_SINT,
-        ImageFormat::R16i => R16_SINT,
-        ImageFormat::R8i => R8_SINT,
-        ImageFormat::Rgba32ui => R32G32B32A32_UINT,
-        ImageFormat::Rgba16ui => R16G16B16A16_UINT,
-        ImageFormat::Rgba8ui => R8G8B8A8_UINT,
-        ImageFormat::R32ui => R32_UINT,
-        ImageFormat::Rgb10A2ui => A2B10G10R10_UINT_PACK32,
-        ImageFormat::Rg32ui => R32G32_UINT,
-        ImageFormat::Rg16ui => R16G16_UINT,
-        ImageFormat::Rg8ui => R8G8_UINT,
-        ImageFormat::R16ui => R16_UINT,
-        ImageFormat::R8ui => R8_UINT,
-        ImageFormat::Unknown | ImageFormat::R64ui | ImageFormat::R64i => return None,
-    })
 }
 
 /// Packs a sampler.

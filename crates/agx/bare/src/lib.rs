@@ -86,6 +86,10 @@ pub enum Error {
     #[cfg(feature = "compiler")]
     #[error("there are no images of {0}")]
     Texels(tepui_ir::ImageFormat),
+    /// A format without texels of its own.
+    #[cfg(feature = "compiler")]
+    #[error(transparent)]
+    Codec(#[from] tepui_ir_gen::texels::NotTexels),
     /// The level or layer does not exist.
     #[error("the image has no level {0}")]
     NoLevel(u32),

@@ -2,18 +2,17 @@
 //! interpreter leaves.
 
 mod arrays;
-mod program;
 mod residency;
 
-use program::{ELEMENTS, INPUTS, LANES, Program, RESULTS, program};
-use tepui_agx_bare::bind::{Bound, quantise};
-use tepui_agx_bare::image::format_of;
+use tepui_agx_bare::bind::Bound;
 use tepui_agx_bare::{Machine, shader};
 use tepui_agx_compiler::{Options, Snapshot, compile_prepared, lower, prepare};
 use tepui_agx_model::{Report, ReportKind};
 use tepui_ir::NumKind;
 use tepui_ir::interp::{Group, ImageData, Memory, run};
 use tepui_ir_gen::Rng;
+use tepui_ir_gen::image_programs::{ELEMENTS, INPUTS, LANES, Program, RESULTS, program};
+use tepui_ir_gen::texels::{format_of, quantise};
 
 /// Memory with random texels.
 fn memory(p: &Program, seed: u64) -> Memory {
@@ -58,7 +57,7 @@ fn listing(code: &[u8]) -> String {
 }
 
 fn check(seed: u64, storage: bool, optimised: bool) {
-    let p = program(seed, storage);
+    let p = program(seed, storage, LANES);
     let mut s = tepui_ir::parse(&p.text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", p.text));
     tepui_ir::validate(&s).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", p.text));
     let start = memory(&p, seed);

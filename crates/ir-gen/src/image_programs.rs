@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 
 use tepui_ir::interp::{Compare, Filter, SamplerData, Wrap};
 use tepui_ir::{Dim, ImageFormat, NumKind};
-use tepui_ir_gen::Rng;
 
-/// Lanes of the workgroup.
-pub use tepui_agx_compiler::target::LANES;
+use crate::Rng;
+
+/// Lanes of the workgroup of most tests.
+pub const LANES: u32 = 32;
 /// Columns of the workgroup.
 pub const WIDTH: u32 = 8;
 /// Words of inputs of a lane.
@@ -23,15 +24,25 @@ pub const ELEMENTS: u32 = 3;
 /// The image that a program accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
+    /// Dimensionality.
     pub dim: Dim,
+    /// Whether there are layers.
     pub array: bool,
+    /// Whether there are samples.
     pub ms: bool,
+    /// The kind of texels.
     pub kind: NumKind,
+    /// Whether it is a storage image.
     pub storage: bool,
+    /// The format of texels.
     pub format: ImageFormat,
+    /// Width, height and depth in texels.
     pub size: [u32; 3],
+    /// Layers; six for each cube.
     pub layers: u32,
+    /// Levels.
     pub levels: u32,
+    /// Samples of a texel.
     pub samples: u32,
 }
 
@@ -58,8 +69,11 @@ impl Shape {
 
 /// A program with its inputs.
 pub struct Program {
+    /// The shader in IR.
     pub text: String,
+    /// Its image.
     pub shape: Shape,
+    /// Its sampler.
     pub sampler: SamplerData,
     /// Input words by lane.
     pub inputs: Vec<u32>,
@@ -173,6 +187,8 @@ const STORAGE: &[ImageFormat] = &[
     ImageFormat::R8ui,
 ];
 
+/// The kind of a format's texels.
+#[must_use]
 pub fn kind_of(f: ImageFormat) -> NumKind {
     let name = f.name();
     if name.ends_with("ui") {
@@ -260,8 +276,10 @@ fn sampler(rng: &mut Rng, shape: &Shape, compare: bool) -> SamplerData {
     }
 }
 
-/// The program of a seed.
-pub fn program(seed: u64, storage: bool) -> Program {
+/// The program of a seed; of a storage image, or of a sampled one. Its workgroup has `lanes` lanes; those of programs
+/// that store have to execute in lockstep.
+#[must_use]
+pub fn program(seed: u64, storage: bool, lanes: u32) -> Program {
     let mut rng = Rng::new(seed ^ if storage { 0x5707 } else { 0x5a3b });
     let mut shape = shape(&mut rng, storage);
     let can_sample = !storage && !shape.ms && shape.dim != Dim::Buffer;
@@ -284,7 +302,7 @@ pub fn program(seed: u64, storage: bool) -> Program {
         || sampler_data.mip == Filter::Linear;
     let bases = [0u64; 8].map(|_| rng.below(4096) as u64);
     let mut inputs = Vec::new();
-    for lane in 0..LANES {
+    for lane in 0..lanes {
         for k in 0..INPUTS {
             inputs.push(if k < 8 {
                 // Odd multiples of 1/256: coordinates have 8 fraction bits, and none of these is
@@ -321,7 +339,7 @@ pub fn program(seed: u64, storage: bool) -> Program {
         (false, Dim::Buffer) => "uniform_texel_buffer",
         (false, _) => "texture",
     };
-    let height = LANES / WIDTH;
+    let height = lanes / WIDTH;
     let mut head = format!("shader compute \"main\" {{\n  workgroup_size {WIDTH} {height} 1\n");
     if implicit {
         head += if squares { "  derivatives quads\n" } else { "  derivatives linear\n" };
