@@ -9,19 +9,25 @@ use tepui_ir::{Attrs, Inst, Mem, Op, Region, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    let mut p = Lower { consts: Consts::new(s), changed: false };
+    run_where(s, &|_, _| true)
+}
+
+/// Runs the pass on some accesses.
+pub fn run_where(s: &mut Shader, wants: &dyn Fn(&Shader, Inst) -> bool) -> bool {
+    let mut p = Lower { consts: Consts::new(s), changed: false, wants };
     let root = s.root;
     p.region(s, root);
     p.consts.finish(s);
     p.changed
 }
 
-struct Lower {
+struct Lower<'a> {
     consts: Consts,
     changed: bool,
+    wants: &'a dyn Fn(&Shader, Inst) -> bool,
 }
 
-impl Lower {
+impl Lower<'_> {
     fn region(&mut self, s: &mut Shader, r: Region) {
         let insts = std::mem::take(&mut s.regions[r].insts);
         let mut out = Vec::with_capacity(insts.len());
@@ -30,6 +36,7 @@ impl Lower {
                 self.region(s, q);
             }
             match (s.insts[i].op, s.insts[i].attrs) {
+                _ if !(self.wants)(s, i) => out.push(i),
                 (Op::LoadBuffer, Attrs::Mem(m)) => self.load(s, i, m, &mut out),
                 (Op::StoreBuffer, Attrs::Mem(m)) => {
                     self.guarded(s, i, m, Op::StoreGlobal, &mut out)

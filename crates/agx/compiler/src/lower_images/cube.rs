@@ -2,55 +2,15 @@
 
 use super::Descriptors;
 use crate::descriptor::texture;
-use tepui_ir::{Attrs, Op, Type, Value};
+use tepui_ir::{Op, Value};
 use tepui_passes::rewrite::Emit;
 
 /// The level of detail for the gradients of a direction.
-/// source: Vulkan specification, "Cube Map Derivative Transformation" and "Scale Factor Operation"
 pub(super) fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [Value; 2]) -> Value {
-    let abs: Vec<Value> = r.iter().map(|&c| e.op(Op::FAbs, &[c])).collect();
-    // z wins over y wins over x.
-    let xy = e.op(Op::FMax, &[abs[0], abs[1]]);
-    let z = e.op(Op::FGe, &[abs[2], xy]);
-    let y = e.op(Op::FGe, &[abs[1], abs[0]]);
-    // The major axis and the two others; which of those is s and which t does not matter for a
-    // length.
-    let arrange = |e: &mut Emit, v: &[Value]| {
-        let major = e.select(y, v[1], v[0]);
-        let other = e.select(y, v[0], v[1]);
-        [e.select(z, v[2], major), e.select(z, v[0], other), e.select(z, v[1], v[2])]
+    let width = |e: &mut Emit| {
+        let width = e.size(handle, "width");
+        let first = e.bits(handle, texture("first_level"));
+        e.op(Op::UShr, &[width, first])
     };
-    let [major, s, t] = arrange(e, r);
-    let width = e.size(handle, "width");
-    let first = e.bits(handle, texture("first_level"));
-    let width = e.op(Op::UShr, &[width, first]);
-    let width = e.value(Op::U2F, Attrs::None, &[width], Type::B32);
-    let inv = e.op(Op::FRcp, &[major]);
-    let half = e.f32(0.5);
-    let scale = e.op(Op::FMul, &[width, half]);
-    let scale = e.op(Op::FMul, &[scale, inv]);
-    let (s, t) = (e.op(Op::FMul, &[s, inv]), e.op(Op::FMul, &[t, inv]));
-    let mut longest = None;
-    for g in gradients {
-        let g = e.split(g);
-        let [dm, ds, dt] = arrange(e, &g);
-        // The derivative of the quotient: (ds - s/major * dm) / major.
-        let mut square = None;
-        for (c, d) in [(s, ds), (t, dt)] {
-            let x = e.op(Op::FMul, &[c, dm]);
-            let x = e.op(Op::FSub, &[d, x]);
-            let x = e.op(Op::FMul, &[x, scale]);
-            square = Some(match square {
-                None => e.op(Op::FMul, &[x, x]),
-                Some(sum) => e.op(Op::FFma, &[x, x, sum]),
-            });
-        }
-        longest = match (longest, square) {
-            (Some(a), Some(b)) => Some(e.op(Op::FMax, &[a, b])),
-            (a, b) => a.or(b),
-        };
-    }
-    let square = longest.unwrap_or(scale);
-    let log = e.op(Op::FLog2, &[square]);
-    e.op(Op::FMul, &[log, half])
+    tepui_passes::cube_level::cube_level(e, width, r, gradients)
 }
