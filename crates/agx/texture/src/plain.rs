@@ -27,12 +27,14 @@ pub(crate) struct Scratch {
     axes: [Axis; 3],
     placed: Placed,
     sum: Channels,
+    offsets: [Row; 4],
 }
 
 impl Default for Scratch {
     fn default() -> Self {
         let (taps, sum) = ([[[0; LANES]; 4]; 4], [[0; LANES]; 4]);
-        Scratch { taps, axes: [Axis::ZERO; 3], placed: Placed::ZERO, sum }
+        let offsets = [[0; LANES]; 4];
+        Scratch { taps, axes: [Axis::ZERO; 3], placed: Placed::ZERO, sum, offsets }
     }
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn read<M: Memory>(
     exec: u32,
     out: &mut [Row],
 ) -> Option<()> {
-    let Scratch { taps, axes, placed, sum } = scratch;
+    let Scratch { taps, axes, placed, sum, offsets } = scratch;
     let image = &texture.image;
     if exec == 0 || !image.plain || !request.is_plain() || !texture.is_plain(sampler, request) {
         return None;
@@ -89,7 +91,7 @@ pub(crate) fn read<M: Memory>(
             return Some(());
         }
         let wanted = texture.wanted(request.mask);
-        place.quad(memory, blocks, unpacker, axes, taps)?;
+        place.quad(memory, blocks, unpacker, axes, offsets, taps)?;
         let weight = [&axes[0].weight, &axes[1].weight];
         kernels.quad(&Quad { unpacker, words: taps, weight, wanted }, sum);
         kernels.deliver(sum, &unpacker.divisor, &result, out);
@@ -206,7 +208,8 @@ impl<M: Memory> Filter<'_, M> {
             return None;
         }
         let place = self.fetch.place(self.kernels, level, self.flat?)?;
-        place.quad(self.fetch.memory, self.blocks, self.unpacker, axes, self.taps)?;
+        let mut offsets = [[0; LANES]; 4];
+        place.quad(self.fetch.memory, self.blocks, self.unpacker, axes, &mut offsets, self.taps)?;
         let Filter { kernels, unpacker, wanted, .. } = *self;
         let weight = [&axes[0].weight, &axes[1].weight];
         kernels.quad(&Quad { unpacker, words: self.taps, weight, wanted }, out);
@@ -358,6 +361,7 @@ impl Place<'_> {
         blocks: &mut Blocks,
         unpacker: &Unpacker,
         axes: &[Axis; 3],
+        offsets: &mut [Row; 4],
         taps: &mut [Words; 4],
     ) -> Option<()> {
         let Place { image, level, .. } = *self;
@@ -370,8 +374,7 @@ impl Place<'_> {
         let [x, y, _] = axes;
         let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
         let keep = self.keep(memory, &at)?;
-        let mut offsets = [[0; LANES]; 4];
-        self.kernels.corners(level, image.element_shift, keep, axes, &mut offsets);
+        self.kernels.corners(level, image.element_shift, keep, axes, offsets);
         for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
             // SAFETY: texels of axes are inside of the level.
             let texels =

@@ -158,33 +158,58 @@ pub unsafe fn gather<const N: usize>(
     }
 }
 
-/// Adds a number to the lanes whose offset is a given one, and returns these lanes.
+/// Adds the number that `place` gives for an offset to the lanes of `exec` that have it, for each of four rows, which stay in registers.
+/// Returns false when `place` has none.
 ///
 /// # Safety
 /// The host must have AVX-512F.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub unsafe fn add_where<const N: usize>(
-    offsets: &Row<N>,
-    offset: u32,
-    number: u32,
-    to: &mut Row<N>,
-) -> u32 {
-    let offset = _mm512_set1_epi32(offset as i32);
-    let number = _mm512_set1_epi32(number as i32);
-    let mut lanes = 0;
-    for part in (0..N / ENTRIES).map(|part| ENTRIES * part) {
-        // SAFETY: parts are inside of rows.
-        unsafe {
-            let offsets = _mm512_loadu_si512(offsets.as_ptr().add(part).cast());
-            let same = _mm512_cmpeq_epi32_mask(offsets, offset);
-            let at = to.as_mut_ptr().add(part).cast();
-            let old = _mm512_loadu_si512(at);
-            _mm512_storeu_si512(at, _mm512_mask_add_epi32(old, same, old, number));
-            lanes |= u32::from(same) << part;
+pub unsafe fn add_places<const N: usize>(
+    offsets: &[Row<N>; 4],
+    exec: u32,
+    mut place: impl FnMut(u32) -> Option<u32>,
+    places: &mut [Row<N>; 4],
+) -> bool {
+    const { assert!(N == 16 || N == 32) };
+    let parts = N / ENTRIES;
+    let zero = _mm512_setzero_si512();
+    let (mut from, mut to) = ([[zero; 2]; 4], [[zero; 2]; 4]);
+    for k in 0..4 {
+        for part in 0..parts {
+            // SAFETY: parts are inside of rows.
+            unsafe {
+                from[k][part] = _mm512_loadu_si512(offsets[k].as_ptr().add(ENTRIES * part).cast());
+                to[k][part] = _mm512_loadu_si512(places[k].as_ptr().add(ENTRIES * part).cast());
+            }
         }
     }
-    lanes
+    // Lanes of the first two rows, and of the others.
+    let mut left = [u64::from(exec) | u64::from(exec) << 32; 2];
+    while left[0] | left[1] != 0 {
+        let half = usize::from(left[0] == 0);
+        let bit = left[half].trailing_zeros() as usize;
+        let offset = offsets[2 * half + bit / 32][bit % 32 % N];
+        let Some(number) = place(offset) else { return false };
+        let (offset, number) = (_mm512_set1_epi32(offset as i32), _mm512_set1_epi32(number as i32));
+        for k in 0..4 {
+            for part in 0..parts {
+                let same = _mm512_cmpeq_epi32_mask(from[k][part], offset);
+                to[k][part] = _mm512_mask_add_epi32(to[k][part], same, to[k][part], number);
+                left[k / 2] &= !(u64::from(same) << (32 * (k % 2) + ENTRIES * part));
+            }
+        }
+    }
+    for k in 0..4 {
+        for part in 0..parts {
+            // SAFETY: as before.
+            unsafe {
+                let at = places[k].as_mut_ptr().add(ENTRIES * part).cast();
+                _mm512_storeu_si512(at, to[k][part]);
+            }
+        }
+    }
+    true
 }
 
 #[cfg(test)]

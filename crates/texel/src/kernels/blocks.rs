@@ -99,30 +99,49 @@ pub fn locate<const N: usize, const WIDTH: usize>(
     places: &mut [Row<N>; 4],
     found: &mut bool,
 ) {
-    let mut left = [located.exec; 4];
+    let Located { offsets, exec, .. } = located;
     // The entries of the blocks so far, at most one for each texel.
     let (mut entries, mut count) = ([[0u32; N]; 4], 0);
+    let place = |offset: u32| {
+        let bits = located.bits(offset);
+        let (entry, is_there) = located.pool.find(located.codec, located.format, bits);
+        let entries = entries.as_flattened_mut();
+        if !is_there && entries[..count].contains(&(entry as u32)) {
+            return None;
+        }
+        entries[count % (4 * N)] = entry as u32;
+        count += 1;
+        Some((entry as u32) << located.pool.shift())
+    };
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 16 && N.is_multiple_of(16) {
+        // SAFETY: hosts of this width have AVX-512F.
+        *found = unsafe { avx512::add_places(offsets, exec, place, places) };
+        return;
+    }
+    *found = add_places::<N, WIDTH>(offsets, exec, place, places);
+}
+
+/// Adds the number that `place` gives for an offset to the lanes of `exec` that have it, for each of the four rows. Returns false when
+/// `place` has none.
+#[inline(always)]
+fn add_places<const N: usize, const WIDTH: usize>(
+    offsets: &[Row<N>; 4],
+    exec: u32,
+    mut place: impl FnMut(u32) -> Option<u32>,
+    places: &mut [Row<N>; 4],
+) -> bool {
+    let mut left = [exec; 4];
     for k in 0..4 {
         while left[k] != 0 {
-            let lane = left[k].trailing_zeros() as usize % N;
-            let offset = located.offsets[k][lane];
-            let bits = located.bits(offset);
-            let (entry, is_there) = located.pool.find(located.codec, located.format, bits);
-            let entries = entries.as_flattened_mut();
-            if !is_there && entries[..count].contains(&(entry as u32)) {
-                *found = false;
-                return;
-            }
-            entries[count % (4 * N)] = entry as u32;
-            count += 1;
-            let base = (entry as u32) << located.pool.shift();
+            let offset = offsets[k][left[k].trailing_zeros() as usize % N];
+            let Some(number) = place(offset) else { return false };
             for r in k..4 {
-                let same = add_where::<N, WIDTH>(&located.offsets[r], offset, base, &mut places[r]);
-                left[r] &= !same;
+                left[r] &= !add_where::<N, WIDTH>(&offsets[r], offset, number, &mut places[r]);
             }
         }
     }
-    *found = true;
+    true
 }
 
 /// Adds a number to the lanes whose offset is a given one, and returns these lanes.
@@ -133,11 +152,6 @@ fn add_where<const N: usize, const WIDTH: usize>(
     number: u32,
     to: &mut Row<N>,
 ) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if WIDTH == 16 && N.is_multiple_of(16) {
-        // SAFETY: hosts of this width have AVX-512F.
-        return unsafe { avx512::add_where(offsets, offset, number, to) };
-    }
     #[cfg(target_arch = "x86_64")]
     if WIDTH == 8 && N.is_multiple_of(8) {
         // SAFETY: hosts of this width have AVX2.
@@ -150,4 +164,55 @@ fn add_where<const N: usize, const WIDTH: usize>(
         same |= equal << i;
     }
     same
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever vectors there are, the lanes with an offset get its number, and each offset is asked for once.
+    #[test]
+    fn lanes_with_an_offset_get_its_number() {
+        type Add = fn(&[Row<32>; 4], u32, &mut Vec<u32>, &mut [Row<32>; 4]) -> bool;
+        fn number(offset: u32, asked: &mut Vec<u32>) -> Option<u32> {
+            asked.push(offset);
+            (offset != 99).then_some(1000 * offset)
+        }
+        let mut ways: Vec<Add> =
+            vec![|o, exec, asked, p| add_places::<32, 4>(o, exec, |at| number(at, asked), p)];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            ways.push(|o, exec, asked, p| add_places::<32, 8>(o, exec, |at| number(at, asked), p));
+        }
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the host has AVX-512F.
+            ways.push(|o, exec, asked, p| unsafe {
+                avx512::add_places(o, exec, |at| number(at, asked), p)
+            });
+        }
+        let offset = |k: usize, i: usize, n: u32| (7 * k as u32 + i as u32 * 5) / 3 % n;
+        for (n, exec) in [(1, 1), (4, u32::MAX), (40, 0x8000_0001), (40, 0x00ff_ff00), (40, 0)] {
+            let offsets: [Row<32>; 4] =
+                std::array::from_fn(|k| std::array::from_fn(|i| offset(k, i, n)));
+            for add in &ways {
+                let (mut asked, mut places) = (Vec::new(), [[5; 32]; 4]);
+                assert!(add(&offsets, exec, &mut asked, &mut places));
+                for (k, i) in (0..4).flat_map(|k| (0..32).map(move |i| (k, i))) {
+                    if exec >> i & 1 != 0 {
+                        assert_eq!(places[k][i], 5 + 1000 * offsets[k][i], "{n} {exec:x} {k} {i}");
+                    }
+                }
+                let count = asked.len();
+                asked.sort();
+                asked.dedup();
+                assert_eq!(asked.len(), count);
+            }
+        }
+        for add in &ways {
+            let mut offsets = [[1; 32]; 4];
+            offsets[3][9] = 99;
+            assert!(!add(&offsets, u32::MAX, &mut Vec::new(), &mut [[0; 32]; 4]));
+        }
+    }
 }
