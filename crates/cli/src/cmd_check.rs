@@ -56,8 +56,8 @@ pub struct Args {
     /// Findings that are known and wanted.
     #[arg(long, value_name = "FILE")]
     suppress: Option<PathBuf>,
-    /// Remove each flush, invalidation and stall of a capture, or of all in a directory, one at a time, and print
-    /// the share that is reported (captures of Intel).
+    /// Remove each kind of flush, invalidation and stall from each barrier of a capture, or of all in a directory, one at a
+    /// time, and print how many removals matter and how many are reported (captures of Intel).
     #[arg(long, value_name = "CAPTURE", conflicts_with_all = ["file", "program", "own"])]
     mutate: Option<PathBuf>,
     /// Print the rules.

@@ -24,6 +24,7 @@ use crate::input;
         tepui replay /tmp/cap\n  \
         tepui replay /tmp/cap --check --threads 1 --json\n  \
         tepui replay /tmp/cap --png /tmp/pictures --draw 3\n  \
+        tepui replay /tmp/cap --relaxed 7\n  \
         tepui replay /tmp/cap --repeat 20 --threads 1"
 )]
 pub struct Args {
@@ -34,6 +35,11 @@ pub struct Args {
     /// a wait; of Intel, missing flushes, invalidations and stalls.
     #[arg(long)]
     check: bool,
+    /// Execute in another order that the hardware may take, chosen by a number: where no barrier orders them, draws and
+    /// dispatches run later or earlier than others, and caches hold data back. A program whose barriers are right
+    /// leaves the same memory (captures of Intel; one thread).
+    #[arg(long, value_name = "SEED")]
+    relaxed: Option<u64>,
     /// Worker threads of the model; 0 means one per core.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
@@ -87,6 +93,7 @@ fn replay(args: &Args, path: &Path) -> Result<bool, String> {
         threads: args.threads,
         check: args.check,
         removals: false,
+        relaxed: args.relaxed,
         draws: args.draw,
         repeats: args.repeat,
         pictures: args.png.is_some(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tepui_capture::{Event, Events};
-use tepui_gpus::capture::{ReplayOptions, Replayer};
+use tepui_gpus::capture::{Removals, ReplayOptions, Replayer};
 
 use crate::cmd_decode::captures;
 use crate::cmd_isa::print_out;
@@ -20,11 +20,12 @@ struct Totals {
     commands: u64,
     /// Captures with findings as they are, whose events are not removed.
     left_out: u64,
-    /// By the name of an event: how many were removed, and how many removals were reported.
-    removals: BTreeMap<String, [u64; 2]>,
+    /// By the name of an event.
+    removals: BTreeMap<String, Removals>,
 }
 
-/// Removes each event of the commands of a capture, or of all in a directory, one at a time, and prints the share that is reported.
+/// Removes each kind of event from each barrier of a capture, or of all in a directory, one at a time, and prints how many
+/// removals matter, and how many are reported.
 ///
 /// # Errors
 /// A capture cannot be read or executed, or has no commands.
@@ -57,10 +58,8 @@ fn add(path: &Path, totals: &mut Totals) -> Result<(), String> {
                 for report in &replayed.reports {
                     eprintln!("tepui check: {report} (submission {})", start.submission);
                 }
-                for (name, [removed, reported]) in replayed.removals {
-                    let all = totals.removals.entry(name).or_default();
-                    all[0] += removed;
-                    all[1] += reported;
+                for (name, removals) in replayed.removals {
+                    *totals.removals.entry(name).or_default() += removals;
                 }
             }
             Event::Finish(finish) => {
@@ -75,18 +74,26 @@ fn add(path: &Path, totals: &mut Totals) -> Result<(), String> {
 }
 
 fn table(totals: &Totals) -> String {
-    let mut text = format!("{:44} {:>8} {:>9}\n", "removed, one at a time", "events", "reported");
-    let row = |text: &mut String, name: &str, [removed, reported]: [u64; 2]| {
-        let share = 100.0 * reported as f64 / removed.max(1) as f64;
+    let mut text = format!(
+        "{:34} {:>8} {:>8} {:>9} {:>7}\n",
+        "removed, one at a time", "barriers", "matters", "reported", "missed"
+    );
+    let row = |text: &mut String, name: &str, r: &Removals| {
+        let Removals { removed, reported, different, missed } = r;
+        let share = match different {
+            0 => String::new(),
+            _ => format!("{:3.0} %", 100.0 * (different - missed) as f64 / *different as f64),
+        };
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{name:44} {removed:8} {reported:9}  {share:3.0} %");
+        let _ =
+            writeln!(text, "{name:34} {removed:8} {different:8} {reported:9} {missed:7}  {share}");
     };
-    let mut sum = [0; 2];
-    for (name, &counts) in &totals.removals {
-        row(&mut text, name, counts);
-        sum = [sum[0] + counts[0], sum[1] + counts[1]];
+    let mut sum = Removals::default();
+    for (name, removals) in &totals.removals {
+        row(&mut text, name, removals);
+        sum += *removals;
     }
-    row(&mut text, "all", sum);
+    row(&mut text, "all", &sum);
     let Totals { commands, left_out, .. } = totals;
     let _ = writeln!(
         text,
@@ -101,13 +108,15 @@ mod tests {
 
     #[test]
     fn the_table_has_each_event_and_the_sum() {
-        let removals = [("flush".to_owned(), [4, 3]), ("wait".to_owned(), [4, 1])];
+        let flushes = Removals { removed: 4, reported: 3, different: 2, missed: 0 };
+        let waits = Removals { removed: 4, reported: 1, different: 2, missed: 1 };
+        let removals = [("flush".to_owned(), flushes), ("wait".to_owned(), waits)];
         let totals = Totals { commands: 5, left_out: 1, removals: removals.into() };
         let text = table(&totals);
         let fields = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let lines: Vec<_> = text.lines().map(fields).collect();
-        assert_eq!(lines[1], ["flush", "4", "3", "75", "%"]);
-        assert_eq!(lines[3], ["all", "8", "4", "50", "%"]);
+        assert_eq!(lines[1], ["flush", "4", "2", "3", "0", "100", "%"]);
+        assert_eq!(lines[3], ["all", "8", "4", "4", "1", "75", "%"]);
         assert!(
             text.ends_with(
                 "5 commands, of which 1 were left out: they have findings as they are\n"

@@ -7,6 +7,7 @@ use tepui_capture::describe::CallDescription;
 use tepui_capture::{Call, Changed, Comparison, Finish, Process, Session, Start};
 use tepui_decode::{GpuMemory, Record};
 use tepui_intel_capture as intel;
+pub use tepui_intel_model::Removals;
 use tepui_mali_capture as mali;
 
 use crate::counts::{Counts, agx_counts, intel_counts, mali_counts};
@@ -180,6 +181,8 @@ pub struct ReplayOptions {
     pub check: bool,
     /// With `check`, counts the removals of flushes, invalidations and stalls that would be reported.
     pub removals: bool,
+    /// The seed of relaxed execution: in another order that the hardware may take, where the model has that.
+    pub relaxed: Option<u64>,
     /// Maximum number of draws that are executed of each command.
     pub draws: Option<u64>,
     /// Number of further executions of each command, for timing.
@@ -206,9 +209,8 @@ pub struct Replayed {
     pub result: Result<Vec<(&'static str, u64)>, String>,
     /// The reports of the model's checker.
     pub reports: Vec<String>,
-    /// For each kind of event of its commands: how many were removed, one at a time, and how many removals are
-    /// reported.
-    pub removals: BTreeMap<String, [u64; 2]>,
+    /// For each kind of event of its commands, how many were removed, one at a time, and how many removals matter.
+    pub removals: BTreeMap<String, Removals>,
     /// The pages that it changed.
     pub changed: Vec<Changed>,
     /// Hash over all changes.
@@ -239,6 +241,11 @@ impl Replayer {
         if options.removals && family != Family::Intel {
             return Err(format!(
                 "flushes and stalls of {family} are not checked yet; those of Intel are"
+            ));
+        }
+        if options.relaxed.is_some() && family != Family::Intel {
+            return Err(format!(
+                "relaxed execution is not there for {family} yet; it is for Intel"
             ));
         }
         match family {
@@ -285,11 +292,7 @@ impl Replayer {
                     _ => report.to_string(),
                 };
                 let reports = reports.map(about).collect();
-                let removals = stats.flat_map(|stats| &stats.removals);
-                let counts = |(name, r): (&String, &tepui_intel_model::Removals)| {
-                    (name.clone(), [r.removed, r.reported])
-                };
-                let removals = removals.map(counts).collect();
+                let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
                 Ok(Replayed {
                     reports,
                     removals,
@@ -374,6 +377,7 @@ fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer
         clock: tepui_drm::monotonic_ns,
         check: options.check,
         removals: options.removals,
+        relaxed: options.relaxed,
         max_draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()
     };

@@ -34,10 +34,12 @@
 //! assert_eq!(tracker.take()[0].missing, Missing::Flush { cache: 0, to: Level::Memory });
 //! ```
 //!
-//! A [`Trace`] keeps a sequence, so that it can be judged again without one of its events.
+//! A [`Trace`] keeps a sequence, so that it can be judged again without one of its events. [`relaxed`] executes
+//! accesses in another of the orders that the hardware may take.
 //!
 //! Start reading at [`tracker`]; [`shadow`](self) has what is known of each line of memory.
 
+pub mod relaxed;
 mod shadow;
 mod table;
 pub mod trace;

@@ -1,7 +1,8 @@
-//! A recorded sequence, judged again without one of its events: how many of them the tracker would miss.
+//! A recorded sequence, judged again without a part of one of its barriers: by the tracker, and by relaxed execution.
 
 use std::collections::BTreeMap;
 
+use crate::relaxed::RelaxedRun;
 use crate::table::{CacheSet, Event, Level, Table, UnitSet};
 use crate::tracker::{Access, Tracker};
 
@@ -22,13 +23,26 @@ pub struct Trace {
     truncated: bool,
 }
 
-/// Removals of a kind of event, and how many of them the tracker reports.
+/// Removals of a kind of event from barriers, and how many of them the tracker reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removals {
-    /// Events that were removed one at a time.
+    /// Removals, one at a time.
     pub removed: u64,
     /// Removals after which there is a hazard.
     pub reported: u64,
+    /// Removals after which some of the relaxed executions give another result.
+    pub different: u64,
+    /// Removals that give another result and are not reported.
+    pub missed: u64,
+}
+
+impl std::ops::AddAssign for Removals {
+    fn add_assign(&mut self, other: Removals) {
+        self.removed += other.removed;
+        self.reported += other.reported;
+        self.different += other.different;
+        self.missed += other.missed;
+    }
 }
 
 impl Trace {
@@ -80,19 +94,26 @@ impl Trace {
         }
     }
 
-    /// Whether the sequence has a hazard, with another event in place of the one at an index.
-    fn has_hazard(&self, table: &'static Table, changed: Option<(usize, Option<Event>)>) -> bool {
+    /// Calls a function with each step, with other events in place of those at some indices.
+    fn walk(&self, changes: &[Change], mut with: impl FnMut(Step) -> bool) -> bool {
+        self.steps.iter().enumerate().any(|(index, &step)| {
+            match changes.iter().find(|(changed, _)| *changed == index) {
+                Some(&(_, other)) => other.is_some_and(|event| with(Step::Event(event))),
+                None => with(step),
+            }
+        })
+    }
+
+    /// Whether the sequence has a hazard.
+    fn has_hazard(&self, table: &'static Table, changes: &[Change]) -> bool {
         let mut tracker = Tracker::new(table);
-        self.steps.iter().enumerate().any(|(index, step)| {
-            match (*step, changed) {
-                (Step::Event(_), Some((at, other))) if at == index => {
-                    other.into_iter().for_each(|event| tracker.event(event));
-                }
-                (Step::Event(event), _) => tracker.event(event),
-                (Step::Command, _) => {
+        self.walk(changes, |step| {
+            match step {
+                Step::Event(event) => tracker.event(event),
+                Step::Command => {
                     tracker.command();
                 }
-                (Step::Access { unit, access, address, bytes }, _) => {
+                Step::Access { unit, access, address, bytes } => {
                     tracker.access(unit, access, address, bytes);
                 }
             }
@@ -100,24 +121,99 @@ impl Trace {
         })
     }
 
-    /// Removes each event, and each cache of one, by itself; counts the removals and those that are reported by the
-    /// name of the event. A sequence that has a hazard as it is gives none.
+    /// The result of a relaxed execution by a seed: a hash of what is read and of memory at the end. Writes store numbers
+    /// of their own.
+    fn relaxed(&self, table: &'static Table, seed: u64, changes: &[Change]) -> u64 {
+        let mut run = RelaxedRun::new(table, seed);
+        self.walk(changes, |step| {
+            match step {
+                Step::Event(event) => run.event(event),
+                Step::Command => run.command(),
+                Step::Access { unit, access, address, bytes } => {
+                    run.access(unit, access, address, bytes);
+                }
+            }
+            false
+        });
+        run.finish()
+    }
+
+    /// Whether relaxed executions with the first seeds give different results.
     #[must_use]
-    pub fn removals(&self, table: &'static Table) -> BTreeMap<String, Removals> {
+    pub fn differs(&self, table: &'static Table, seeds: u64) -> bool {
+        let first = self.relaxed(table, 0, &[]);
+        (1..seeds).any(|seed| self.relaxed(table, seed, &[]) != first)
+    }
+
+    /// Whether there is a hazard.
+    #[must_use]
+    pub fn is_reported(&self, table: &'static Table) -> bool {
+        self.has_hazard(table, &[])
+    }
+
+    /// The events of each barrier: those without an access through a cache between them.
+    fn barriers(&self, table: &'static Table) -> Vec<Vec<(usize, Event)>> {
+        let mut all = vec![Vec::new()];
+        for (index, step) in self.steps.iter().enumerate() {
+            let last = all.last_mut().map_or(0, |last: &mut Vec<_>| {
+                if let Step::Event(event) = *step {
+                    last.push((index, event));
+                }
+                last.len()
+            });
+            let ends = matches!(*step, Step::Access { unit, .. }
+                if table.units[usize::from(unit)].cache.is_some());
+            if ends && last > 0 {
+                all.push(Vec::new());
+            }
+        }
+        all.retain(|barrier| !barrier.is_empty());
+        all
+    }
+
+    /// Removes each kind of event from each barrier, one at a time: each cache of its flushes and invalidations, its
+    /// stalls, and the whole barrier. Counts by the name of what is removed the removals, those that are reported, and
+    /// those after which relaxed executions with some seeds give another result. A sequence that has a hazard as it is
+    /// gives none.
+    #[must_use]
+    pub fn removals(&self, table: &'static Table, seeds: u64) -> BTreeMap<String, Removals> {
         let mut all: BTreeMap<String, Removals> = BTreeMap::new();
-        if self.has_hazard(table, None) {
+        if self.has_hazard(table, &[]) {
             return all;
         }
-        for (index, step) in self.steps.iter().enumerate() {
-            let Step::Event(event) = *step else { continue };
-            for (name, rest) in weaker(table, event) {
+        let right = self.relaxed(table, 0, &[]);
+        for barrier in self.barriers(table) {
+            for (name, changes) in weaker_barriers(table, &barrier) {
+                let reported = self.has_hazard(table, &changes);
+                let other = |seed| self.relaxed(table, seed, &changes) != right;
+                let different = (0..seeds).any(other);
                 let count = all.entry(name).or_default();
                 count.removed += 1;
-                count.reported += u64::from(self.has_hazard(table, Some((index, rest))));
+                count.reported += u64::from(reported);
+                count.different += u64::from(different);
+                count.missed += u64::from(different && !reported);
             }
         }
         all
     }
+}
+
+/// An event in place of the one at an index; none if it is removed.
+type Change = (usize, Option<Event>);
+
+/// The barriers that are weaker than one by a kind of event, with the name of the difference.
+fn weaker_barriers(
+    table: &'static Table,
+    barrier: &[(usize, Event)],
+) -> BTreeMap<String, Vec<Change>> {
+    let mut all: BTreeMap<String, Vec<Change>> = BTreeMap::new();
+    for &(index, event) in barrier {
+        for (name, rest) in weaker(table, event) {
+            all.entry(name).or_default().push((index, rest));
+        }
+        all.entry("the whole barrier".to_owned()).or_default().push((index, None));
+    }
+    all
 }
 
 /// The events that are weaker than one by a cache, or by what it waits for, with the name of the difference.
@@ -180,19 +276,24 @@ mod tests {
     #[test]
     fn each_event_is_removed_by_itself() {
         let barrier = [Event::Flush(0b01, Level::Memory), Event::Finish, Event::Invalidate(0b11)];
-        let found = trace(&barrier).removals(&TABLE);
-        let found: Vec<_> =
-            found.iter().map(|(name, r)| (name.as_str(), r.removed, r.reported)).collect();
+        let found = trace(&barrier).removals(&TABLE, 64);
+        let counts = |(name, r): (&'static str, &Removals)| {
+            (name, [r.removed, r.reported, r.different, r.missed])
+        };
+        let names = found.iter().map(|(name, r)| counts((name.clone().leak(), r)));
         let expected = [
-            ("finish flushes", 2, 1),
-            ("flush to memory render", 1, 1),
+            ("finish flushes", [2, 1, 1, 0]),
+            ("flush to memory render", [1, 1, 1, 0]),
             // Nothing has read through it.
-            ("invalidate render", 1, 0),
-            ("invalidate texture", 1, 1),
-            ("wait and finish flushes", 2, 2),
+            ("invalidate render", [1, 0, 0, 0]),
+            ("invalidate texture", [1, 1, 1, 0]),
+            ("the whole barrier", [2, 2, 2, 0]),
+            ("wait and finish flushes", [2, 2, 2, 0]),
         ];
-        assert_eq!(found, expected);
-        assert!(trace(&barrier[..2]).removals(&TABLE).is_empty());
+        assert_eq!(names.collect::<Vec<_>>(), expected);
+        assert!(trace(&barrier[..2]).removals(&TABLE, 1).is_empty());
+        assert!(trace(&barrier[..2]).differs(&TABLE, 64));
+        assert!(!trace(&barrier).differs(&TABLE, 64));
     }
 
     #[test]

@@ -449,6 +449,6 @@ impl Tracker {
 }
 
 /// The caches of a set.
-fn bits(set: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn bits(set: u32) -> impl Iterator<Item = usize> {
     (0..MAX_CACHES).filter(move |bit| set >> bit & 1 != 0)
 }

@@ -68,22 +68,34 @@ impl<'a> UnitMemory<'a> {
 
     #[cold]
     fn read_pages(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        self.vm.read(address, into)?;
-        self.report(Access::Read, address, into.len());
+        let Some(observer) = self.vm.observer() else { return self.vm.read(address, into) };
+        observer.read(self.vm, self.unit, address, into)?;
+        observer.access(self.unit, Access::Read, address, into.len() as u64);
         Ok(())
     }
 
     #[cold]
     fn write_pages(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
-        self.vm.write(address, from)?;
-        self.report(Access::Write, address, from.len());
+        let Some(observer) = self.vm.observer() else { return self.vm.write(address, from) };
+        observer.write(self.vm, self.unit, address, from)?;
+        observer.access(self.unit, Access::Write, address, from.len() as u64);
         Ok(())
     }
 
-    fn report(&self, access: Access, address: u64, bytes: usize) {
-        if let Some(observer) = self.vm.observer() {
-            observer.access(self.unit, access, address, bytes as u64);
-        }
+    /// Changes a word of up to 8 bytes of which an observer performs the accesses; none if there is no such observer.
+    #[cold]
+    fn update_observed<const N: usize>(
+        &self,
+        address: u64,
+        change: impl Fn([u8; N]) -> [u8; N],
+    ) -> Option<Result<[u8; N], Fault>> {
+        let observer = self.vm.observer().filter(|observer| observer.performs())?;
+        let mut old = [0; N];
+        let update = |old: &mut [u8; N]| {
+            observer.read(self.vm, self.unit, address, old)?;
+            observer.write(self.vm, self.unit, address, &change(*old))
+        };
+        Some(update(&mut old).map(|()| old))
     }
 
     /// The host address of bytes that lie in one bound range with the permissions; none if they do not, or if
@@ -120,6 +132,10 @@ impl<'a> UnitMemory<'a> {
     /// The page is not bound, or the address is not that of a word.
     pub fn update_u32(&mut self, address: u64, change: impl Fn(u32) -> u32) -> Result<u32, Fault> {
         let Some(host) = self.aligned(address, 4)? else { return Ok(0) };
+        let observed = |old| change(u32::from_le_bytes(old)).to_le_bytes();
+        if let Some(old) = self.update_observed(address, observed) {
+            return old.map(u32::from_le_bytes);
+        }
         // SAFETY: the address is bound, aligned, and lives while the job runs; all that change it at
         // the same time do so atomically or accept either value.
         let word = unsafe { AtomicU32::from_ptr(host.cast()) };
@@ -134,6 +150,10 @@ impl<'a> UnitMemory<'a> {
     /// As [`UnitMemory::update_u32`].
     pub fn update_u64(&mut self, address: u64, change: impl Fn(u64) -> u64) -> Result<u64, Fault> {
         let Some(host) = self.aligned(address, 8)? else { return Ok(0) };
+        let observed = |old| change(u64::from_le_bytes(old)).to_le_bytes();
+        if let Some(old) = self.update_observed(address, observed) {
+            return old.map(u64::from_le_bytes);
+        }
         // SAFETY: as in `update_u32`.
         let word = unsafe { AtomicU64::from_ptr(host.cast()) };
         let updated =
@@ -152,7 +172,9 @@ impl<'a> UnitMemory<'a> {
                 Err(fault) if self.vm.is_null_access(&fault) => Ok(None),
                 found => {
                     let host = found?;
-                    self.report(Access::Atomic, address, bytes as usize);
+                    if let Some(observer) = self.vm.observer() {
+                        observer.access(self.unit, Access::Atomic, address, bytes);
+                    }
                     Ok(Some(host))
                 }
             },
@@ -196,6 +218,41 @@ mod tests {
         let (read, write) = (Access::Read, Access::Write);
         assert_eq!(seen[..2], [(3, write, 0x1008, 4), (3, read, 0x1004, 8)]);
         assert_eq!(seen[2..], [(4, Access::Atomic, 0x1010, 4)]);
+    }
+
+    #[test]
+    fn an_observer_may_perform_the_accesses() {
+        /// Memory that reads as the complement of what was written.
+        struct Inverter;
+        impl crate::AccessObserver for Inverter {
+            fn access(&self, _: u8, _: Access, _: u64, _: u64) {}
+
+            fn performs(&self) -> bool {
+                true
+            }
+
+            fn read(
+                &self,
+                vm: &AddressSpace,
+                _: u8,
+                address: u64,
+                into: &mut [u8],
+            ) -> Result<(), Fault> {
+                vm.read(address, into)?;
+                into.iter_mut().for_each(|byte| *byte = !*byte);
+                Ok(())
+            }
+        }
+        let vm = AddressSpace::new(12, 39);
+        let memory = Arc::new(Memory::new(1 << 12).expect("memory"));
+        vm.bind(0x1000, memory, 0, 1 << 12, Protection::READ | Protection::WRITE).unwrap();
+        vm.observe(Arc::new(Inverter));
+        let mut unit = UnitMemory::new(&vm);
+        unit.write(0x1000, &[1; 8]).unwrap();
+        assert_eq!(unit.read_array::<8>(0x1000), Ok([!1; 8]));
+        assert_eq!(unit.update_u32(0x1000, |v| v - 1), Ok(!0x0101_0101));
+        assert_eq!(unit.update_u64(0x1000, |v| v), Ok(!0x0101_0101 << 32 | 0x0101_0102));
+        assert!(unit.update_u32(0x3000, |v| v).is_err());
     }
 
     #[test]

@@ -111,6 +111,34 @@ pub struct AddressSpace {
 pub trait AccessObserver: Send + Sync {
     /// A unit, by a number of its family, has accessed bytes.
     fn access(&self, unit: u8, access: Access, address: u64, bytes: u64);
+
+    /// Whether accesses are performed by [`AccessObserver::read`] and [`AccessObserver::write`], such as by a
+    /// simulation of caches. All units then run on one thread.
+    fn performs(&self) -> bool {
+        false
+    }
+
+    /// Performs a read by a unit.
+    ///
+    /// # Errors
+    /// A page is not bound.
+    fn read(
+        &self,
+        vm: &AddressSpace,
+        _unit: u8,
+        address: u64,
+        into: &mut [u8],
+    ) -> Result<(), Fault> {
+        vm.read(address, into)
+    }
+
+    /// Performs a write by a unit.
+    ///
+    /// # Errors
+    /// A page is not bound; then nothing is written.
+    fn write(&self, vm: &AddressSpace, _unit: u8, address: u64, from: &[u8]) -> Result<(), Fault> {
+        vm.write(address, from)
+    }
 }
 
 impl AddressSpace {

@@ -10,6 +10,7 @@ use crate::context::HardwareContext;
 use crate::dispatch::CachedProgram;
 use crate::job::{Batch, JobFault, JobStats, ReportKind};
 use crate::order::OrderChecker;
+use crate::relaxed::RelaxedMemory;
 use crate::stream::Stream;
 
 /// Options of the model.
@@ -33,6 +34,10 @@ pub struct Options {
     /// With `check`, whether to judge each batch without each of its flushes, invalidations and stalls:
     /// [`JobStats::removals`].
     pub removals: bool,
+    /// A seed of relaxed execution: draws, dispatches and writes are performed late and in another order, and caches
+    /// hold data back, as far as the events of a batch allow. It runs on one thread; with it, `check` reports nothing
+    /// about the order of commands.
+    pub relaxed: Option<u64>,
 }
 
 fn no_clock() -> u64 {
@@ -50,6 +55,7 @@ impl Default for Options {
             max_wait_ns: 10_000_000_000,
             check: false,
             removals: false,
+            relaxed: None,
         }
     }
 }
@@ -71,6 +77,8 @@ pub struct Gpu {
     pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
     /// The checker of caches, flushes and stalls.
     pub(crate) order: Option<Arc<OrderChecker>>,
+    /// Memory as relaxed execution accesses it.
+    pub(crate) relaxed: Option<Arc<RelaxedMemory>>,
 }
 
 impl Gpu {
@@ -78,12 +86,15 @@ impl Gpu {
     pub fn new(chip: &'static Chip, options: Options) -> Gpu {
         let most = chip.eus() as usize;
         // The order of a command's accesses must not change from run to run.
-        let threads = if options.check { 1 } else { options.threads };
+        let in_turn = options.check || options.relaxed.is_some();
+        let threads = if in_turn { 1 } else { options.threads };
         let pool = WorkerPool::new(threads, most, "tepui-eu");
         let reports = options.check.then(Arc::default);
-        let order =
-            options.check.then(|| Arc::new(OrderChecker::new(chip.generation, options.removals)));
-        Gpu { chip, options, pool, programs: Mutex::default(), reports, order }
+        let relaxed =
+            options.relaxed.map(|seed| Arc::new(RelaxedMemory::new(chip.generation, seed)));
+        let order = (options.check && relaxed.is_none())
+            .then(|| Arc::new(OrderChecker::new(chip.generation, options.removals)));
+        Gpu { chip, options, pool, programs: Mutex::default(), reports, order, relaxed }
     }
 
     /// The state of a context that has executed nothing.
@@ -101,6 +112,14 @@ impl Gpu {
         context: &mut HardwareContext,
         batch: &Batch,
     ) -> Result<JobStats, JobFault> {
+        if let Some(memory) = &self.relaxed {
+            let _running = memory.batch.lock().unwrap_or_else(PoisonError::into_inner);
+            vm.observe(memory.clone());
+            let schedule = memory.begin();
+            let result = Stream::new(self, vm, context).with_schedule(schedule).run(batch);
+            memory.end(vm);
+            return result.map(|stats| self.with_reports(stats));
+        }
         let Some(order) = &self.order else {
             return Stream::new(self, vm, context).run(batch);
         };
@@ -115,8 +134,13 @@ impl Gpu {
         if let Some(all) = &self.reports {
             reports.into_iter().for_each(|report| all.add(report));
         }
+        Ok(self.with_reports(stats))
+    }
+
+    /// Adds what the checker of threads has found.
+    fn with_reports(&self, mut stats: JobStats) -> JobStats {
         stats.reports = self.reports.as_ref().map_or_else(Vec::new, |reports| reports.take());
-        Ok(stats)
+        stats
     }
 
     /// The command streamer's timestamp.

@@ -20,6 +20,7 @@
 //! | `format` | surface formats |
 //! | `tiled_resources` | page tables of clients for sparse images and buffers (Gen12) |
 //! | `order` | checker of caches, flushes and stalls |
+//! | `relaxed` | execution in another order that the events of a batch allow |
 //! | `picture` | contents of render targets, for tools |
 //! | `registers`, `context`, `memory` | state that commands and threads read and write |
 
@@ -35,6 +36,7 @@ mod order;
 mod picture;
 mod port;
 mod registers;
+mod relaxed;
 mod render;
 mod stream;
 mod tiled_resources;

@@ -114,7 +114,7 @@ const DEPTH_UNITS: u32 = 1 << MemoryUnit::Depth as u32;
 
 /// Calls `emit` with the events of a PIPE_CONTROL, in order: invalidations take effect when the command is read, flushes after
 /// earlier work, and they are complete after a stall of the command streamer.
-fn events(generation: Generation, control: &PipeControl, mut emit: impl FnMut(Event)) {
+pub(crate) fn events(generation: Generation, control: &PipeControl, mut emit: impl FnMut(Event)) {
     let mut caches = 0;
     let mut add = |enabled: bool, cache: u8| caches |= if enabled { set(cache) } else { 0 };
     add(control.vf_cache_invalidation_enable, VERTEX);
@@ -179,6 +179,9 @@ struct State {
     runs: bool,
 }
 
+/// Relaxed executions of a batch without an event.
+const REMOVAL_SEEDS: u64 = 16;
+
 /// Limit on the commands of a batch whose names are kept.
 const MAX_COMMANDS: usize = 1 << 20;
 
@@ -186,7 +189,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn table(generation: Generation) -> &'static Table {
+/// The units and caches of a generation.
+pub(crate) fn table(generation: Generation) -> &'static Table {
     match generation {
         Generation::Gen9 => &GEN9,
         Generation::Gen12 => &GEN12,
@@ -257,7 +261,8 @@ impl OrderChecker {
         let hazards = state.tracker.take();
         let reports = hazards.iter().map(|hazard| state.report(self.generation, hazard)).collect();
         let trace = state.trace.as_ref().filter(|trace| !trace.is_truncated());
-        (reports, trace.map(|trace| trace.removals(table(self.generation))).unwrap_or_default())
+        let removals = trace.map(|trace| trace.removals(table(self.generation), REMOVAL_SEEDS));
+        (reports, removals.unwrap_or_default())
     }
 }
 

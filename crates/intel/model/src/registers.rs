@@ -126,6 +126,22 @@ impl Registers {
         self.set(offset + 4, (value >> 32) as u32)
     }
 
+    /// Whether the pipeline counts in a register, or keeps its place there.
+    pub(crate) fn is_counter(offset: u32) -> bool {
+        let counters = [
+            CS_INVOCATIONS..CS_INVOCATIONS + 8,
+            HS_INVOCATIONS..PS_DEPTH + 8,
+            SO_PRIMITIVES_WRITTEN..SO_WRITE_OFFSET + 16,
+        ];
+        counters.iter().any(|range| range.contains(&offset))
+    }
+
+    /// Takes the values of the registers that the pipeline counts in.
+    pub(crate) fn copy_counters(&mut self, from: &Registers) {
+        let counters = from.0.iter().filter(|&(&offset, _)| Registers::is_counter(offset));
+        self.0.extend(counters);
+    }
+
     /// The predicate.
     pub fn predicate(&self) -> bool {
         self.get(PREDICATE_RESULT) & 1 != 0

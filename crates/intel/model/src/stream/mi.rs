@@ -10,12 +10,14 @@ use tepui_intel_packets::mi::{
     SemaphoreCompare,
 };
 
+use tepui_order::relaxed::Until;
+
 use super::{Command, Continuation, Stream, UNIT};
 use crate::job::{FaultKind, JobFault};
 use crate::memory::address;
 use crate::registers::{
     AUX_TABLE, CCS_AUX_INV, GENERAL, NoRegister, PREDICATE_DATA, PREDICATE_RESULT, PREDICATE_SRC0,
-    PREDICATE_SRC1, TIMESTAMP, TRTT_CR,
+    PREDICATE_SRC1, Registers, TIMESTAMP, TRTT_CR,
 };
 
 fn unbound(fault: tepui_softgpu::Fault) -> JobFault {
@@ -111,6 +113,9 @@ impl Stream<'_> {
     pub(super) fn set_register(&mut self, offset: u32, value: u32) -> Result<(), JobFault> {
         // Caches of the auxiliary table: there are none, so invalidation completes immediately.
         let value = if offset == CCS_AUX_INV { 0 } else { value };
+        if Registers::is_counter(offset) || offset == TRTT_CR {
+            self.settle_shaders()?;
+        }
         self.context.registers.set(offset, value).map_err(missing)?;
         if matches!(offset.wrapping_sub(AUX_TABLE), 0 | 4) {
             self.context.bases.auxiliary_table = address(self.context.registers.get64(AUX_TABLE));
@@ -210,6 +215,9 @@ impl Stream<'_> {
         if let Some(order) = self.gpu.order.as_ref().filter(|_| !wait.register_poll_mode) {
             order.poll(address(wait.semaphore_address));
         }
+        if !wait.register_poll_mode {
+            self.settle(Until::Written(address(wait.semaphore_address)))?;
+        }
         loop {
             let found = match wait.register_poll_mode {
                 true => self.register(wait.semaphore_address as u32),
@@ -227,6 +235,8 @@ impl Stream<'_> {
             if holds {
                 return Ok(());
             }
+            // Whatever sets it is performed at some time.
+            self.settle(Until::Empty)?;
             looks = looks.saturating_add(1);
             // A clock that does not advance must not make the wait endless.
             if (self.gpu.options.clock)() >= end || looks > 1_000_000 {

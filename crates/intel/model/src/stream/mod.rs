@@ -1,11 +1,12 @@
 //! The command streamer: reads a batch command by command and executes it.
 //!
 //! Commands run in order and each is complete before the next begins, so that waits and cache flushes have no
-//! effect. [`mi`] has the commands of the memory interface, [`state`] those that set state, [`walker`]
+//! effect, but for relaxed execution ([`late`]). [`mi`] has the commands of the memory interface, [`state`] those that set state, [`walker`]
 //! compute. Commands that set 3D pipeline state are kept by name
 //! ([`crate::context::HardwareContext::latched`]).
 
 mod gen12;
+mod late;
 mod mi;
 mod state;
 mod walker;
@@ -13,6 +14,7 @@ mod walker;
 use tepui_intel_packets::stages::State3dSoBuffer;
 use tepui_intel_packets::vertex::{Primitive3d, State3dVfInstancing};
 use tepui_intel_packets::{Packet, PacketInfo, Revision, command};
+use tepui_order::relaxed::{Schedule, Until};
 use tepui_softgpu::AddressSpace;
 
 use crate::context::HardwareContext;
@@ -21,6 +23,7 @@ use crate::job::{Batch, FaultKind, JobFault, JobStats, Unit};
 use crate::memory::{Memory, address};
 use crate::order::MemoryUnit;
 use crate::registers::SO_WRITE_OFFSET;
+use crate::relaxed::Work;
 use crate::{render, tiled_resources};
 
 const UNIT: Unit = Unit::CommandStreamer;
@@ -56,6 +59,8 @@ pub(crate) struct Stream<'a> {
     memory: Memory<'a>,
     context: &'a mut HardwareContext,
     stats: JobStats,
+    /// Work that is performed later, with relaxed execution.
+    schedule: Option<Schedule<Work>>,
 }
 
 /// A command in memory.
@@ -82,7 +87,12 @@ impl Command<'_> {
 impl<'a> Stream<'a> {
     pub fn new(gpu: &'a Gpu, vm: &'a AddressSpace, context: &'a mut HardwareContext) -> Self {
         let memory = Memory::new(vm, MemoryUnit::CommandStreamer);
-        Stream { gpu, vm, memory, context, stats: JobStats::default() }
+        Stream { gpu, vm, memory, context, stats: JobStats::default(), schedule: None }
+    }
+
+    /// Performs draws, dispatches and writes later, as a schedule says.
+    pub fn with_schedule(self, schedule: Schedule<Work>) -> Self {
+        Stream { schedule: Some(schedule), ..self }
     }
 
     /// Runs a batch to its end.
@@ -101,6 +111,7 @@ impl<'a> Stream<'a> {
             if let Some(order) = &self.gpu.order {
                 order.command(at);
             }
+            self.age().map_err(|fault| fault.at_packet(at))?;
             let bytes = self.fetch(at, &mut buffer).map_err(|fault| fault.at_packet(at))?;
             let next = self.execute(bytes).map_err(|fault| fault.at_packet(at))?;
             let behind = address(at + bytes.len() as u64);
@@ -117,7 +128,10 @@ impl<'a> Stream<'a> {
                 }
                 Continuation::End => match returns.pop() {
                     Some(back) => at = back,
-                    None => return Ok(self.stats),
+                    None => {
+                        self.settle(Until::Empty)?;
+                        return Ok(self.stats);
+                    }
                 },
             }
         }
@@ -197,8 +211,12 @@ impl<'a> Stream<'a> {
     }
 
     fn draw(&mut self, primitive: &Primitive3d) -> Result<Continuation, JobFault> {
-        render::draw(self.gpu, self.vm, self.context, primitive, &mut self.stats)?;
+        self.begin_draw(primitive)?;
         Ok(Continuation::Continue)
+    }
+
+    fn run_draw(&mut self, primitive: &Primitive3d) -> Result<(), JobFault> {
+        render::draw(self.gpu, self.vm, self.context, primitive, &mut self.stats)
     }
 
     /// Stores a command that sets state.
@@ -209,6 +227,7 @@ impl<'a> Stream<'a> {
 
     /// Operations on depth without a draw.
     fn depth_operation(&mut self, command: &Command) -> Result<Continuation, JobFault> {
+        self.settle_shaders()?;
         render::hiz::operate(self.vm, self.context, &command.unpack()?)?;
         self.latch(command)
     }
@@ -226,6 +245,7 @@ impl<'a> Stream<'a> {
         /// Value that means the offset is in memory.
         const FROM_MEMORY: u32 = u32::MAX;
         if set.stream_offset_write_enable {
+            self.settle_shaders()?;
             let offset = match set.stream_offset {
                 FROM_MEMORY => self
                     .memory

@@ -80,24 +80,33 @@ impl Stream<'_> {
         if let Some(order) = &self.gpu.order {
             order.pipe_control(&control);
         }
-        let value = match control.post_sync_operation {
-            PostSyncOperation::NoWrite => return Ok(Continuation::Continue),
-            PostSyncOperation::WriteImmediateData => control.immediate_data,
-            PostSyncOperation::WriteTimestamp => self.gpu.timestamp(),
-            PostSyncOperation::WritePsDepthCount => {
-                self.context.registers.get64(registers::PS_DEPTH)
-            }
-        };
+        self.relaxed_events(&control)?;
+        if control.post_sync_operation == PostSyncOperation::NoWrite {
+            return Ok(Continuation::Continue);
+        }
         if control.destination_address_type || control.store_data_index {
             return Err(JobFault::new(UNIT, "PIPE_CONTROL writes to the global address space"));
         }
         if control.lri_post_sync_operation {
             return Err(JobFault::unimplemented(UNIT, "PIPE_CONTROL that sets a register"));
         }
+        self.begin_write(control)?;
+        Ok(Continuation::Continue)
+    }
+
+    /// The write of a PIPE_CONTROL at the end of the pipeline.
+    pub(super) fn run_write(&mut self, control: &PipeControl) -> Result<(), JobFault> {
+        let value = match control.post_sync_operation {
+            PostSyncOperation::NoWrite => return Ok(()),
+            PostSyncOperation::WriteImmediateData => control.immediate_data,
+            PostSyncOperation::WriteTimestamp => self.gpu.timestamp(),
+            PostSyncOperation::WritePsDepthCount => {
+                self.context.registers.get64(registers::PS_DEPTH)
+            }
+        };
         self.memory.set_unit(MemoryUnit::PostSync);
         let written = self.memory.write(control.address, &value.to_le_bytes());
         self.memory.set_unit(MemoryUnit::CommandStreamer);
-        written.map_err(|fault| JobFault::memory(UNIT, fault))?;
-        Ok(Continuation::Continue)
+        written.map_err(|fault| JobFault::memory(UNIT, fault))
     }
 }

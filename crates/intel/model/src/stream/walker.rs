@@ -57,11 +57,17 @@ impl Stream<'_> {
         if walker.predicate_enable && !self.context.registers.predicate() {
             return Ok(Continuation::Continue);
         }
+        self.begin_dispatch(&walker)?;
+        Ok(Continuation::Continue)
+    }
+
+    pub(super) fn run_dispatch(&mut self, walker: &GpgpuWalker) -> Result<(), JobFault> {
+        let revision = self.context.revision();
         let first = walker.interface_descriptor_offset as usize * DESCRIPTOR_BYTES;
         let Some(bytes) = self.context.descriptors.get(first..first + DESCRIPTOR_BYTES) else {
             return Err(JobFault::new(UNIT, "the walker's interface descriptor was not loaded"));
         };
-        let descriptor = InterfaceDescriptorData::unpack_as(bytes, command.revision)
+        let descriptor = InterfaceDescriptorData::unpack_as(bytes, revision)
             .map_err(|problem| JobFault::new(UNIT, problem.to_string()))?;
         let Some(vfe) = self.context.vfe else {
             return Err(JobFault::new(UNIT, "a walker without MEDIA_VFE_STATE"));
@@ -118,7 +124,6 @@ impl Stream<'_> {
         self.context
             .registers
             .set64(CS_INVOCATIONS, count.wrapping_add(dispatch.invocations()))
-            .map_err(|problem| JobFault::new(UNIT, problem.to_string()))?;
-        Ok(Continuation::Continue)
+            .map_err(|problem| JobFault::new(UNIT, problem.to_string()))
     }
 }
