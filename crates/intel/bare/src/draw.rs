@@ -1,7 +1,7 @@
 //! Draws: vertex and fragment programs with hand-made state, and readback of the targets.
 //!
 //! The packets are those that Mesa's driver emits for a draw, without what the model's reset state has already. Colour
-//! targets are linear; depth is the tested one of a buffer that is filled first.
+//! targets are linear; depth and stencil have one tile.
 
 use tepui_intel_compiler::stage::{FragmentInfo, VertexElement, VertexInfo};
 use tepui_intel_compiler::vue::{Setup, SetupAttribute, Varying};
@@ -12,10 +12,11 @@ use tepui_intel_packets::bindings::{
     State3dConstantPs, State3dConstantVs, State3dUrbVs,
 };
 use tepui_intel_packets::mi::MiBatchBufferEnd;
+pub use tepui_intel_packets::output::CompareFunction;
 use tepui_intel_packets::output::{
     BlendState, BlendStateEntry, CcViewport, SfClipViewport, State3dBlendStatePointers,
-    State3dDepthBuffer, State3dPsBlend, State3dViewportStatePointersCc,
-    State3dViewportStatePointersSfClip,
+    State3dDepthBuffer, State3dPsBlend, State3dStencilBuffer, State3dViewportStatePointersCc,
+    State3dViewportStatePointersSfClip, State3dWmDepthStencil,
 };
 use tepui_intel_packets::pixel::{
     State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
@@ -46,6 +47,10 @@ const R32G32_UINT: u32 = 0x87;
 const PIXEL_BYTES: u32 = 16;
 /// Slots of scratch memory: a worker each.
 const SCRATCH_SLOTS: u64 = memory::SLOTS;
+
+/// Bytes of a tile, and of a row of it.
+const TILE_BYTES: usize = 4096;
+const TILE_PITCH: u32 = 128;
 
 /// Topologies. source: Mesa, genxml (`3D_Prim_Topo_Type`)
 pub const POINTS: u32 = 1;
@@ -109,6 +114,10 @@ pub struct Draw<'a> {
     pub blend: Option<[u32; 2]>,
     /// Viewports: left, top, width and height; the whole target when there is none.
     pub viewports: Vec<[f32; 4]>,
+    /// The depth test, over a buffer of a depth, with writes; targets have at most 32 by 32 pixels then.
+    pub depth: Option<(CompareFunction, f32)>,
+    /// The stencil test of the reference with a buffer of zeros.
+    pub stencil: Option<CompareFunction>,
     /// Whether counter-clockwise triangles face to the front, instead of clockwise ones.
     pub counter_clockwise: bool,
 }
@@ -139,6 +148,8 @@ impl<'a> Draw<'a> {
             width: 0,
             blend: None,
             viewports: Vec::new(),
+            depth: None,
+            stencil: None,
             counter_clockwise: false,
         }
     }
@@ -166,6 +177,8 @@ impl<'a> Draw<'a> {
 pub struct Picture {
     /// The pixels of each target, row after row, slice after slice.
     pub colours: Vec<Vec<[u32; 4]>>,
+    /// Depths in rows, of draws with a depth test.
+    pub depth: Vec<f32>,
     /// The buffers of the vertex and of the fragment shader.
     pub bindings: [Bindings; 2],
     /// The model's statistics and reports.
@@ -236,11 +249,13 @@ impl Machine {
             .collect();
         let vs = b.place(d.vertex, d.vertex_bindings, tables[0], &targets)?;
         let ps = b.place(d.fragment, d.fragment_bindings, tables[1], &targets)?;
+        let zs = b.zs_buffers();
         b.bases()?;
         b.vertex_fetch(vertex)?;
         b.vertex_shader(vertex, &vs)?;
         b.raster(vertex, fragment, &setup)?;
         b.pixel_shader(fragment, &ps)?;
+        b.zs(zs)?;
         b.output(fragment)?;
         b.primitive()?;
         let batch_at = b.m.place(&b.batch, PAGE);
@@ -264,6 +279,12 @@ impl Machine {
             };
             colours.push(rows.flat_map(|(_, row)| row.as_chunks::<16>().0).map(pixel).collect());
         }
+        let mut depth = Vec::new();
+        if let Some(at) = zs[0] {
+            let mut tile = [0; TILE_BYTES];
+            read(at, &mut tile)?;
+            depth = depths(&tile, d.size);
+        }
         let mut bindings = [d.vertex_bindings, d.fragment_bindings].map(Bindings::clone);
         for (bindings, placed) in bindings.iter_mut().zip([&vs, &ps]) {
             for &(key, at) in &placed.buffers {
@@ -272,7 +293,7 @@ impl Machine {
                 }
             }
         }
-        Ok(Picture { colours, bindings, stats })
+        Ok(Picture { colours, depth, bindings, stats })
     }
 }
 
@@ -666,12 +687,6 @@ impl Builder<'_, '_> {
             color_buffer_blend_enable: self.d.blend.is_some(),
             ..State3dPsBlend::default()
         })?;
-        // No depth buffer. source: Mesa, genxml (`SURFTYPE_NULL`, `D32_FLOAT`)
-        self.add(State3dDepthBuffer {
-            surface_type: 7,
-            surface_format: 1,
-            ..State3dDepthBuffer::default()
-        })?;
         let [width, height] = self.d.size.map(|n| n as f32);
         let mut viewports = self.d.viewports.clone();
         if viewports.is_empty() {
@@ -704,6 +719,47 @@ impl Builder<'_, '_> {
         self.add(State3dViewportStatePointersCc { cc_viewport_pointer: depths })
     }
 
+    /// A tile each for depth and for stencil, if there is such a test.
+    fn zs_buffers(&mut self) -> [Option<u64>; 2] {
+        let depth = self.d.depth.map(|(_, clear)| {
+            let bytes = clear.to_le_bytes().repeat(TILE_BYTES / 4);
+            self.m.place(&bytes, PAGE)
+        });
+        let stencil = self.d.stencil.map(|_| self.m.place(&[0; TILE_BYTES], PAGE));
+        [depth, stencil]
+    }
+
+    fn zs(&mut self, [depth, stencil]: [Option<u64>; 2]) -> Result<(), DrawError> {
+        let [width, height] = self.d.size.map(|n| n - 1);
+        // source: Mesa, genxml (`SURFTYPE_2D`, `SURFTYPE_NULL`, `D32_FLOAT`)
+        self.add(State3dDepthBuffer {
+            surface_type: if depth.is_some() || stencil.is_some() { 1 } else { 7 },
+            surface_format: 1,
+            depth_write_enable: depth.is_some(),
+            stencil_write_enable: stencil.is_some(),
+            surface_base_address: depth.map_or(0, |at| self.m.address(at)),
+            surface_pitch: TILE_PITCH - 1,
+            width,
+            height,
+            ..State3dDepthBuffer::default()
+        })?;
+        self.add(State3dStencilBuffer {
+            stencil_buffer_enable: stencil.is_some(),
+            surface_base_address: stencil.map_or(0, |at| self.m.address(at)),
+            surface_pitch: TILE_PITCH - 1,
+            ..State3dStencilBuffer::default()
+        })?;
+        self.add(State3dWmDepthStencil {
+            depth_test_enable: depth.is_some(),
+            depth_buffer_write_enable: depth.is_some(),
+            depth_test_function: self.d.depth.map_or(CompareFunction::Always, |d| d.0),
+            stencil_test_enable: stencil.is_some(),
+            stencil_test_function: self.d.stencil.unwrap_or_default(),
+            stencil_test_mask: 0xff,
+            ..State3dWmDepthStencil::default()
+        })
+    }
+
     fn primitive(&mut self) -> Result<(), DrawError> {
         self.add(State3dVfTopology { primitive_topology_type: self.d.topology })?;
         self.add(Primitive3d {
@@ -715,6 +771,16 @@ impl Builder<'_, '_> {
         })?;
         self.add(MiBatchBufferEnd::default())
     }
+}
+
+/// The depths of a Y tile: columns of 16 bytes, 32 rows each.
+fn depths(tile: &[u8; TILE_BYTES], [width, height]: [u32; 2]) -> Vec<f32> {
+    let at = |x: u32, y: u32| (x / 4 * 512 + y * 16 + x % 4 * 4) as usize;
+    let depth = |x, y| {
+        let bytes = tile[at(x, y)..].first_chunk().copied();
+        f32::from_le_bytes(bytes.unwrap_or_default())
+    };
+    (0..height).flat_map(|y| (0..width).map(move |x| depth(x, y))).collect()
 }
 
 /// Vulkan's standard positions of one, two and four samples.

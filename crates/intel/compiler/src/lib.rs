@@ -356,11 +356,14 @@ impl Layout {
         let plane = u16::from(plane_units(width));
         let first = (GRF_UNITS * self.first).next_multiple_of(plane);
         let end = GRF_UNITS * self.end / plane * plane;
+        let unmasked = unmasked.next_multiple_of(plane);
         let end = match options.registers {
             0 => end,
-            n => end.min(first + (GRF_UNITS * n).next_multiple_of(plane)),
+            n => {
+                let beside = if matches!(stage, io::Stage::Compute) { 0 } else { unmasked };
+                end.min(first + beside + (GRF_UNITS * n).next_multiple_of(plane))
+            }
         };
-        let unmasked = unmasked.next_multiple_of(plane);
         let (values, unmasked) = match stage {
             io::Stage::Compute => {
                 let divide = end.saturating_sub(unmasked).max(first);
