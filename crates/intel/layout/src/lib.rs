@@ -30,6 +30,7 @@ mod desc;
 mod error;
 mod layout;
 mod miptree;
+pub mod surface_format;
 pub mod tail;
 
 pub use copy::MoveError;

@@ -1,9 +1,6 @@
 //! Surface formats: texels in memory, and their components in messages.
 //!
 //! [`TABLE`] maps numbers to formats of `tepui_format`, whose codecs convert.
-//!
-//! source: Mesa, isl.h (`isl_format`). isl names channels from the lowest bits up, Vulkan names packed
-//! ones from the highest down.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -13,6 +10,7 @@ use tepui_format::block::{BlockCodec, MAX_BLOCK_PX};
 use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, load};
 use tepui_intel_chips::Generation;
+use tepui_intel_layout::surface_format::{OPAQUE, SurfaceFormat, TABLE};
 use tepui_texel::{Packer, Pick, Unpacker};
 
 /// The conversion of texels.
@@ -59,179 +57,12 @@ pub(crate) const MAX_BYTES: usize = 16;
 /// The components of a texel in their order.
 const COMPONENTS: [Component; 4] = [Component::R, Component::G, Component::B, Component::A];
 
-/// The formats by number.
-const TABLE: &[(u32, F)] = &[
-    (0x000, F::R32G32B32A32_SFLOAT),
-    (0x001, F::R32G32B32A32_SINT),
-    (0x002, F::R32G32B32A32_UINT),
-    (0x040, F::R32G32B32_SFLOAT),
-    (0x041, F::R32G32B32_SINT),
-    (0x042, F::R32G32B32_UINT),
-    (0x080, F::R16G16B16A16_UNORM),
-    (0x081, F::R16G16B16A16_SNORM),
-    (0x082, F::R16G16B16A16_SINT),
-    (0x083, F::R16G16B16A16_UINT),
-    (0x084, F::R16G16B16A16_SFLOAT),
-    (0x085, F::R32G32_SFLOAT),
-    (0x086, F::R32G32_SINT),
-    (0x087, F::R32G32_UINT),
-    (0x093, F::R16G16B16A16_SSCALED),
-    (0x094, F::R16G16B16A16_USCALED),
-    (0x0c0, F::B8G8R8A8_UNORM),
-    (0x0c1, F::B8G8R8A8_SRGB),
-    (0x0c2, F::A2B10G10R10_UNORM_PACK32),
-    (0x0c4, F::A2B10G10R10_UINT_PACK32),
-    (0x0c7, F::R8G8B8A8_UNORM),
-    (0x0c8, F::R8G8B8A8_SRGB),
-    (0x0c9, F::R8G8B8A8_SNORM),
-    (0x0ca, F::R8G8B8A8_SINT),
-    (0x0cb, F::R8G8B8A8_UINT),
-    (0x0cc, F::R16G16_UNORM),
-    (0x0cd, F::R16G16_SNORM),
-    (0x0ce, F::R16G16_SINT),
-    (0x0cf, F::R16G16_UINT),
-    (0x0d0, F::R16G16_SFLOAT),
-    (0x0d1, F::A2R10G10B10_UNORM_PACK32),
-    (0x0d3, F::B10G11R11_UFLOAT_PACK32),
-    (0x0d6, F::R32_SINT),
-    (0x0d7, F::R32_UINT),
-    (0x0d8, F::R32_SFLOAT),
-    (0x0d9, F::X8_D24_UNORM_PACK32),
-    (0x0ed, F::E5B9G9R9_UFLOAT_PACK32),
-    (0x0f4, F::R8G8B8A8_SSCALED),
-    (0x0f5, F::R8G8B8A8_USCALED),
-    (0x0f6, F::R16G16_SSCALED),
-    (0x0f7, F::R16G16_USCALED),
-    (0x100, F::R5G6B5_UNORM_PACK16),
-    (0x102, F::A1R5G5B5_UNORM_PACK16),
-    (0x104, F::A4R4G4B4_UNORM_PACK16),
-    (0x106, F::R8G8_UNORM),
-    (0x107, F::R8G8_SNORM),
-    (0x108, F::R8G8_SINT),
-    (0x109, F::R8G8_UINT),
-    (0x10a, F::R16_UNORM),
-    (0x10b, F::R16_SNORM),
-    (0x10c, F::R16_SINT),
-    (0x10d, F::R16_UINT),
-    (0x10e, F::R16_SFLOAT),
-    (0x11c, F::R8G8_SSCALED),
-    (0x11d, F::R8G8_USCALED),
-    (0x11e, F::R16_SSCALED),
-    (0x11f, F::R16_USCALED),
-    (0x124, F::R5G5B5A1_UNORM_PACK16),
-    (0x125, F::R4G4B4A4_UNORM_PACK16),
-    (0x140, F::R8_UNORM),
-    (0x141, F::R8_SNORM),
-    (0x142, F::R8_SINT),
-    (0x143, F::R8_UINT),
-    (0x144, F::A8_UNORM),
-    // Drivers use it for one channel: the others are removed by the swizzle.
-    (0x14c, F::R8_SRGB),
-    (0x149, F::R8_SSCALED),
-    (0x14a, F::R8_USCALED),
-    (0x180, F::BC1_RGB_SRGB_BLOCK),
-    // YCRCB_NORMAL and YCRCB_SWAPY: Y, Cb, Y, Cr and Cb, Y, Cr, Y. source: Mesa, anv_formats.c
-    (0x182, F::G8B8G8R8_422_UNORM),
-    (0x186, F::BC1_RGBA_UNORM_BLOCK),
-    (0x187, F::BC2_UNORM_BLOCK),
-    (0x188, F::BC3_UNORM_BLOCK),
-    (0x189, F::BC4_UNORM_BLOCK),
-    (0x18a, F::BC5_UNORM_BLOCK),
-    (0x18b, F::BC1_RGBA_SRGB_BLOCK),
-    (0x18c, F::BC2_SRGB_BLOCK),
-    (0x18d, F::BC3_SRGB_BLOCK),
-    (0x190, F::B8G8R8G8_422_UNORM),
-    (0x191, F::BC1_RGB_UNORM_BLOCK),
-    (0x193, F::R8G8B8_UNORM),
-    (0x194, F::R8G8B8_SNORM),
-    (0x195, F::R8G8B8_SSCALED),
-    (0x196, F::R8G8B8_USCALED),
-    (0x199, F::BC4_SNORM_BLOCK),
-    (0x19a, F::BC5_SNORM_BLOCK),
-    (0x19b, F::R16G16B16_SFLOAT),
-    (0x19c, F::R16G16B16_UNORM),
-    (0x19d, F::R16G16B16_SNORM),
-    (0x19e, F::R16G16B16_SSCALED),
-    (0x19f, F::R16G16B16_USCALED),
-    (0x1a1, F::BC6H_SFLOAT_BLOCK),
-    (0x1a2, F::BC7_UNORM_BLOCK),
-    (0x1a3, F::BC7_SRGB_BLOCK),
-    (0x1a4, F::BC6H_UFLOAT_BLOCK),
-    (0x1a8, F::R8G8B8_SRGB),
-    // ETC1, each of whose blocks is a valid ETC2 block with the same texels.
-    (0x1a9, F::ETC2_R8G8B8_UNORM_BLOCK),
-    (0x1aa, F::ETC2_R8G8B8_UNORM_BLOCK),
-    (0x1ab, F::EAC_R11_UNORM_BLOCK),
-    (0x1ac, F::EAC_R11G11_UNORM_BLOCK),
-    (0x1ad, F::EAC_R11_SNORM_BLOCK),
-    (0x1ae, F::EAC_R11G11_SNORM_BLOCK),
-    (0x1af, F::ETC2_R8G8B8_SRGB_BLOCK),
-    (0x1b0, F::R16G16B16_UINT),
-    (0x1b1, F::R16G16B16_SINT),
-    (0x1b3, F::A2B10G10R10_SNORM_PACK32),
-    (0x1b4, F::A2B10G10R10_USCALED_PACK32),
-    (0x1b5, F::A2B10G10R10_SSCALED_PACK32),
-    (0x1b6, F::A2B10G10R10_SINT_PACK32),
-    (0x1b7, F::A2R10G10B10_SNORM_PACK32),
-    (0x1b8, F::A2R10G10B10_USCALED_PACK32),
-    (0x1b9, F::A2R10G10B10_SSCALED_PACK32),
-    (0x1ba, F::A2R10G10B10_UINT_PACK32),
-    (0x1bb, F::A2R10G10B10_SINT_PACK32),
-    (0x1c0, F::ETC2_R8G8B8A1_UNORM_BLOCK),
-    (0x1c1, F::ETC2_R8G8B8A1_SRGB_BLOCK),
-    (0x1c2, F::ETC2_R8G8B8A8_UNORM_BLOCK),
-    (0x1c3, F::ETC2_R8G8B8A8_SRGB_BLOCK),
-    (0x1c8, F::R8G8B8_UINT),
-    (0x1c9, F::R8G8B8_SINT),
-    (0x200, F::ASTC_4x4_SRGB_BLOCK),
-    (0x208, F::ASTC_5x4_SRGB_BLOCK),
-    (0x209, F::ASTC_5x5_SRGB_BLOCK),
-    (0x211, F::ASTC_6x5_SRGB_BLOCK),
-    (0x212, F::ASTC_6x6_SRGB_BLOCK),
-    (0x221, F::ASTC_8x5_SRGB_BLOCK),
-    (0x222, F::ASTC_8x6_SRGB_BLOCK),
-    (0x224, F::ASTC_8x8_SRGB_BLOCK),
-    (0x231, F::ASTC_10x5_SRGB_BLOCK),
-    (0x232, F::ASTC_10x6_SRGB_BLOCK),
-    (0x234, F::ASTC_10x8_SRGB_BLOCK),
-    (0x236, F::ASTC_10x10_SRGB_BLOCK),
-    (0x23e, F::ASTC_12x10_SRGB_BLOCK),
-    (0x23f, F::ASTC_12x12_SRGB_BLOCK),
-    (0x240, F::ASTC_4x4_UNORM_BLOCK),
-    (0x248, F::ASTC_5x4_UNORM_BLOCK),
-    (0x249, F::ASTC_5x5_UNORM_BLOCK),
-    (0x251, F::ASTC_6x5_UNORM_BLOCK),
-    (0x252, F::ASTC_6x6_UNORM_BLOCK),
-    (0x261, F::ASTC_8x5_UNORM_BLOCK),
-    (0x262, F::ASTC_8x6_UNORM_BLOCK),
-    (0x264, F::ASTC_8x8_UNORM_BLOCK),
-    (0x271, F::ASTC_10x5_UNORM_BLOCK),
-    (0x272, F::ASTC_10x6_UNORM_BLOCK),
-    (0x274, F::ASTC_10x8_UNORM_BLOCK),
-    (0x276, F::ASTC_10x10_UNORM_BLOCK),
-    (0x27e, F::ASTC_12x10_UNORM_BLOCK),
-    (0x27f, F::ASTC_12x12_UNORM_BLOCK),
-];
-
-/// Formats with padding in place of alpha, which reads as 1. source: Mesa, isl.h
-const OPAQUE: &[(u32, F)] = &[
-    (0x006, F::R32G32B32A32_SFLOAT),
-    (0x08e, F::R16G16B16A16_UNORM),
-    (0x08f, F::R16G16B16A16_SFLOAT),
-    (0x0e9, F::B8G8R8A8_UNORM),
-    (0x0ea, F::B8G8R8A8_SRGB),
-    (0x0eb, F::R8G8B8A8_UNORM),
-    (0x0ec, F::R8G8B8A8_SRGB),
-    (0x0ee, F::A2R10G10B10_UNORM_PACK32),
-    (0x11a, F::A1R5G5B5_UNORM_PACK16),
-];
-
 /// The format of a number.
 pub(crate) fn find(number: u32) -> Option<&'static Format> {
     static FORMATS: OnceLock<HashMap<u32, Format>> = OnceLock::new();
     let formats = FORMATS.get_or_init(|| {
         let of = |opaque: bool| {
-            move |&(number, format): &(u32, F)| Some((number, Format::new(format, opaque)?))
+            move |row: &SurfaceFormat| Some((row.number, Format::new(row.format, opaque)?))
         };
         TABLE.iter().filter_map(of(false)).chain(OPAQUE.iter().filter_map(of(true))).collect()
     });
