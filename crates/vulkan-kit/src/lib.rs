@@ -1,5 +1,6 @@
 //! Parts that Vulkan drivers of several GPU families share under the runtime's back-end trait. Nothing here names a family or an API.
 //!
+//! - [`arena`]: upload memory of command buffers
 //! - [`heap`]: ranges of a GPU's address space, or of numbers
 //! - [`recycle`]: memory that is used again, as the kernel clears and maps new memory slowly
 //! - [`slots`]: numbered places of a hardware table, one for all users of equal contents
@@ -7,6 +8,7 @@
 //! - [`mod@builder`]: IR of the driver's own programs
 //! - [`queries`]: values and availability of queries in memory
 
+pub mod arena;
 pub mod builder;
 pub mod heap;
 pub mod queries;
@@ -14,6 +16,7 @@ pub mod recycle;
 pub mod slots;
 pub mod variants;
 
+pub use arena::Arena;
 pub use builder::MetaBuilder;
 pub use heap::Heap;
 pub use queries::QueryLayout;
