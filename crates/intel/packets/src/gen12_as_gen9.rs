@@ -1,4 +1,4 @@
-//! Structures of Gen12 as those of Gen9, for models and decoders that treat both in the same way.
+//! Structures of Gen12 as those of Gen9 and the other way, for models, decoders and drivers that treat both in the same way.
 
 use crate::gen12::{
     Primitive3dExtended, State3dDepthBuffer, State3dStencilBuffer, State3dTe, State3dUrbAllocDs,
@@ -6,13 +6,20 @@ use crate::gen12::{
 };
 use crate::{bindings, output, stages, state, vertex};
 
-/// Makes a structure of Gen12 the one of Gen9, of the fields that both have.
+/// Converts between a structure of Gen12 and the one of Gen9, by the fields that both have.
 macro_rules! as_before {
     ($new:ident, $old:ty, { $($field:ident),* $(,)? }) => {
         impl From<$new> for $old {
             #[allow(clippy::needless_update, reason = "some have all fields in common")]
             fn from(new: $new) -> $old {
                 Self { $($field: new.$field,)* ..Self::default() }
+            }
+        }
+
+        impl From<$old> for $new {
+            #[allow(clippy::needless_update, reason = "some have all fields in common")]
+            fn from(old: $old) -> $new {
+                Self { $($field: old.$field,)* ..Self::default() }
             }
         }
     };
