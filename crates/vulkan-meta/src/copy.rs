@@ -211,8 +211,8 @@ fn texels<B: Backend, E: MetaEncoder<Backend = B>>(
             Program::CopyMemory {
                 unit: unit as u8,
                 units: (element / unit) as u8,
-                from_tiled: a.is_tiled(),
-                to_tiled: b.is_tiled(),
+                from: a.order(),
+                to: b.order(),
             }
         }
         _ => Program::CopyTexels { from: from.side(), to: to.side(), samples: samples as u8 },

@@ -44,5 +44,5 @@ pub mod words;
 
 pub use encoder::{Launch, MetaEncoder, Rectangle};
 pub use packing::{Numbers, Packing};
-pub use program::{Conventions, Output, Program, Resolve, Side};
-pub use view::{Area, Arrangement, Binding, Level, Memory, Shape, Texels, View};
+pub use program::{Conventions, Order, Output, Program, Resolve, Side};
+pub use view::{Area, Arrangement, Binding, Level, Memory, Shape, Texels, TileBits, View};

@@ -4,6 +4,7 @@ use tepui_ir::{NumKind, Shader, Stage};
 use tepui_vulkan_kit::MetaBuilder;
 
 use crate::packing::Packing;
+use crate::view::TileBits;
 use crate::{image, memory, rectangle, texels};
 
 /// Conventions of a family's programs.
@@ -26,10 +27,10 @@ pub enum Program {
         unit: u8,
         /// Units of an element.
         units: u8,
-        /// The source is tiled.
-        from_tiled: bool,
-        /// The destination is tiled.
-        to_tiled: bool,
+        /// Order of the source's elements.
+        from: Order,
+        /// Order of the destination's.
+        to: Order,
     },
     /// Copies texels, of which at least one side is not in memory; words are [`crate::words::CopyWords`].
     CopyTexels {
@@ -94,14 +95,22 @@ pub enum Program {
     },
 }
 
+/// Order of elements in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Rows.
+    Rows,
+    /// Rows of tiles, in which elements are in Morton order.
+    Morton,
+    /// Rows of tiles, in which bits of column and row make the offset.
+    Bits(TileBits),
+}
+
 /// A side of a copy of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Memory.
-    Memory {
-        /// Texels are in tiles.
-        tiled: bool,
-    },
+    Memory(Order),
     /// Texels of an image: a texture as the source, a storage image as the destination.
     Image(Packing),
     /// Texels that are drawn, as a destination.
@@ -170,8 +179,8 @@ impl Program {
         }
         let mut m = MetaBuilder::new(&mut s, conventions.threads).with_words(conventions.words);
         match self {
-            Program::CopyMemory { unit, units, from_tiled, to_tiled } => {
-                texels::copy_memory(&mut m, unit, units, [from_tiled, to_tiled]);
+            Program::CopyMemory { unit, units, from, to } => {
+                texels::copy_memory(&mut m, unit, units, [from, to]);
             }
             Program::CopyTexels { from, to, samples } => {
                 texels::copy_texels(&mut m, from, to, samples)

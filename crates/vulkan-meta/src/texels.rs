@@ -1,11 +1,14 @@
 //! Copies of texels.
 
+use std::cmp::Ordering;
+
 use tepui_ir::{Builtin, Dim, Op, ResKind, Type, Value};
 use tepui_vulkan_kit::MetaBuilder;
 
 use crate::image::{self, Place};
 use crate::packing::{Numbers, Packing};
-use crate::program::{Output, Side};
+use crate::program::{Order, Output, Side};
+use crate::view::TileBits;
 use crate::words::{CopyWords, SideWords, word};
 
 /// The words of the two sides.
@@ -30,18 +33,26 @@ pub fn spread(m: &mut MetaBuilder<'_>, v: Value, bits: u32) -> Value {
 pub fn address(
     m: &mut MetaBuilder<'_>,
     w: u32,
-    tiled: bool,
+    order: Order,
     element: u32,
     at: [Value; 3],
 ) -> Value {
     let base = m.driver_long(w + word!(SideWords, base));
-    let slice = m.driver_long(w + word!(SideWords, slice_pitch));
     let [x, y, z] = image::plus(m, at, w + word!(SideWords, first));
+    let pitch = m.driver(w + word!(SideWords, pitch));
+    let slice = w + word!(SideWords, slice_pitch);
+    if let Order::Bits(bits) = order {
+        let rows = m.driver(slice);
+        let down = m.op(Op::IMul, z, rows);
+        let y = m.op(Op::IAdd, y, down);
+        let offset = in_tiles(m, bits, pitch, element, [x, y]);
+        return m.op(Op::IAdd, base, offset);
+    }
+    let slice = m.driver_long(slice);
     let z = m.long(z);
     let deep = m.op(Op::IMul, z, slice);
     let start = m.op(Op::IAdd, base, deep);
-    let pitch = m.driver(w + word!(SideWords, pitch));
-    let index = if tiled {
+    let index = if order == Order::Morton {
         let log2 = w + word!(SideWords, tile_log2);
         let (lw, lh) = (m.driver(log2), m.driver(log2 + 1));
         let one = m.ir.u32(1);
@@ -73,12 +84,55 @@ pub fn address(
     m.op(Op::IAdd, start, index)
 }
 
-/// Copies elements of `units` units of `unit` bytes between two pieces of memory, each of them `tiled` or not.
-pub(crate) fn copy_memory(m: &mut MetaBuilder<'_>, unit: u8, units: u8, tiled: [bool; 2]) {
+/// The offset of an element in rows of tiles, `pitch` bytes each.
+fn in_tiles(
+    m: &mut MetaBuilder<'_>,
+    bits: TileBits,
+    pitch: Value,
+    element: u32,
+    [x, y]: [Value; 2],
+) -> Value {
+    let size = m.ir.u32(element);
+    let x = m.op(Op::IMul, x, size);
+    let (width_log2, height_log2) = (bits.x.count_ones(), bits.y.count_ones());
+    let (tile, row) = (m.shr(x, width_log2), m.shr(y, height_log2));
+    let mut within = m.shl(tile, width_log2 + height_log2);
+    for (v, mask) in [(x, bits.x), (y, bits.y)] {
+        let part = deposit(m, v, mask);
+        within = m.op(Op::IOr, within, part);
+    }
+    let (row, pitch, within) = (m.long(row), m.long(pitch), m.long(within));
+    let down = m.op(Op::IMul, row, pitch);
+    m.op(Op::IAdd, down, within)
+}
+
+/// The lowest bits of a number at the places of a mask's bits.
+fn deposit(m: &mut MetaBuilder<'_>, v: Value, mask: u32) -> Value {
+    let (mut out, mut left, mut taken) = (m.ir.u32(0), mask, 0);
+    while left != 0 {
+        // A run of ones of the mask takes as many bits of the number.
+        let first = left.trailing_zeros();
+        let length = (left >> first).trailing_ones();
+        let run = (((1u64 << length) - 1) << first) as u32;
+        let moved = match first.cmp(&taken) {
+            Ordering::Less => m.shr(v, taken - first),
+            Ordering::Equal => v,
+            Ordering::Greater => m.shl(v, first - taken),
+        };
+        let run_mask = m.ir.u32(run);
+        let part = m.op(Op::IAnd, moved, run_mask);
+        out = m.op(Op::IOr, out, part);
+        (left, taken) = (left & !run, taken + length);
+    }
+    out
+}
+
+/// Copies elements of `units` units of `unit` bytes between two pieces of memory, in an order each.
+pub(crate) fn copy_memory(m: &mut MetaBuilder<'_>, unit: u8, units: u8, orders: [Order; 2]) {
     Place::new(m, Output::Store, 0).when_inside(m, SIZE, |m, at| {
         let element = u32::from(unit) * u32::from(units);
-        let a = address(m, FROM, tiled[0], element, at);
-        let b = address(m, TO, tiled[1], element, at);
+        let a = address(m, FROM, orders[0], element, at);
+        let b = address(m, TO, orders[1], element, at);
         let ty = match unit {
             1 => Type::vec(8, 1),
             2 => Type::vec(16, 1),
@@ -155,9 +209,9 @@ pub(crate) fn copy_texels(m: &mut MetaBuilder<'_>, from: Side, to: Side, samples
     place.when_inside(m, SIZE, |m, at| {
         let locate = |m: &mut MetaBuilder<'_>, side: Side, image: Option<Value>, w: u32| match side
         {
-            Side::Memory { tiled } => {
+            Side::Memory(order) => {
                 let element = u32::from(a.bytes) * u32::from(samples);
-                Location::Address(address(m, w, tiled, element, at))
+                Location::Address(address(m, w, order, element, at))
             }
             _ => image.map_or(Location::Fragment, |image| {
                 let at = image::plus(m, at, w + word!(SideWords, first));

@@ -8,7 +8,7 @@ use tepui_vulkan::backend::{Addresses, Backend, ImageInfo, ImageRef};
 use tepui_vulkan::vk;
 
 use crate::packing::Packing;
-use crate::program::{Output, Side};
+use crate::program::{Order, Output, Side};
 use crate::words::{SideWords, split};
 
 /// A level of an image's plane.
@@ -151,6 +151,27 @@ pub enum Arrangement {
         /// Logarithms of a tile's columns and rows, at most 8.
         tile_log2: [u32; 2],
     },
+    /// Rows of tiles of bytes, which go on through all slices.
+    Bits {
+        /// Bytes of a row of tiles.
+        pitch: u32,
+        /// Bits of an offset in a tile.
+        bits: TileBits,
+        /// Rows of elements from slice to slice.
+        slice_rows: u32,
+        /// Column, row and slice of the level's first element.
+        origin: [u32; 3],
+    },
+}
+
+/// Bits of a byte's offset in a tile that come from its column, counted in bytes, and from its row, the lowest first. The bytes of an element
+/// are next to each other: the lowest bits are the column's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TileBits {
+    /// Those of the column.
+    pub x: u32,
+    /// Those of the row.
+    pub y: u32,
 }
 
 /// Elements in memory: texels with all their samples, or compressed blocks.
@@ -158,7 +179,7 @@ pub enum Arrangement {
 pub struct Memory {
     /// Address of the first element.
     pub address: u64,
-    /// Bytes from layer to layer or slice to slice.
+    /// Bytes from layer to layer or slice to slice; nothing with [`Arrangement::Bits`].
     pub slice_pitch: u64,
     /// Arrangement of a slice.
     pub arrangement: Arrangement,
@@ -170,17 +191,32 @@ impl Memory {
     /// Words for [`crate::texels::address`], from an element on.
     #[must_use]
     pub fn words(&self, first: [u32; 3]) -> SideWords {
-        let (pitch, tile_log2) = match self.arrangement {
-            Arrangement::Linear { row_pitch } => (row_pitch, [0; 2]),
-            Arrangement::Tiled { pitch, tile_log2 } => (pitch, tile_log2),
-        };
-        let (base, slice_pitch) = (split(self.address), split(self.slice_pitch));
-        SideWords { base, slice_pitch, pitch, tile_log2, first }
+        let base = split(self.address);
+        let slice_pitch = split(self.slice_pitch);
+        match self.arrangement {
+            Arrangement::Linear { row_pitch: pitch } => {
+                SideWords { base, slice_pitch, pitch, tile_log2: [0; 2], first }
+            }
+            Arrangement::Tiled { pitch, tile_log2 } => {
+                SideWords { base, slice_pitch, pitch, tile_log2, first }
+            }
+            Arrangement::Bits { pitch, slice_rows, origin, .. } => SideWords {
+                base,
+                slice_pitch: [slice_rows, 0],
+                pitch,
+                tile_log2: [0; 2],
+                first: [0, 1, 2].map(|k| first[k] + origin[k]),
+            },
+        }
     }
 
-    /// Whether elements are in tiles.
-    pub(crate) fn is_tiled(&self) -> bool {
-        matches!(self.arrangement, Arrangement::Tiled { .. })
+    /// Order of elements, as programs know it.
+    pub(crate) fn order(&self) -> Order {
+        match self.arrangement {
+            Arrangement::Linear { .. } => Order::Rows,
+            Arrangement::Tiled { .. } => Order::Morton,
+            Arrangement::Bits { bits, .. } => Order::Bits(bits),
+        }
     }
 }
 
@@ -199,7 +235,7 @@ impl<B: Backend> Texels<'_, B> {
     /// The side's part of a program's key.
     pub(crate) fn side(&self) -> Side {
         match *self {
-            Texels::Memory(ref m) => Side::Memory { tiled: m.is_tiled() },
+            Texels::Memory(ref m) => Side::Memory(m.order()),
             Texels::Image(_, packing) => Side::Image(packing),
             Texels::Drawn(_, output, packing) => Side::Drawn(output, packing),
         }

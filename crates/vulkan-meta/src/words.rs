@@ -23,9 +23,9 @@ pub fn split(v: u64) -> [u32; 2] {
 pub struct SideWords {
     /// Address of element (0, 0) of slice 0, in memory.
     pub base: [u32; 2],
-    /// Bytes from slice to slice, in memory.
+    /// Bytes from slice to slice, in memory; rows of elements where bits of column and row make offsets.
     pub slice_pitch: [u32; 2],
-    /// Bytes from row to row, or tiles in a row, in memory.
+    /// Bytes from row to row, tiles in a row, or bytes of a row of tiles, in memory.
     pub pitch: u32,
     /// Logarithms of a tile's columns and rows, in memory.
     pub tile_log2: [u32; 2],

@@ -8,7 +8,7 @@ use tepui_vulkan_meta::{Packing, copy};
 
 use crate::gpu::{Family, Gpu, Surface, Way, image};
 
-const WAYS: [Way; 5] = [Way::Linear, Way::Tiled, Way::Words, Way::Own, Way::Drawn];
+const WAYS: [Way; 6] = [Way::Linear, Way::Tiled, Way::Bits, Way::Words, Way::Own, Way::Drawn];
 
 /// Formats of one plane and aspect; planes and aspects of others have these formats.
 fn formats() -> impl Iterator<Item = Format> {
@@ -24,6 +24,7 @@ fn has(f: Format, way: Way, write: bool) -> bool {
     let info = f.info();
     match way {
         Way::Linear | Way::Tiled => true,
+        Way::Bits => info.block.bytes.is_power_of_two(),
         Way::Own => Packing::of(f).is_some(),
         Way::Words => Packing::words(info.block.bytes).is_some(),
         // Depth that is drawn keeps the bits of its own format alone.

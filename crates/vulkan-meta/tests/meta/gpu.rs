@@ -16,7 +16,7 @@ use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::builder::Words;
 use tepui_vulkan_meta::{
     Area, Arrangement, Binding, Conventions, Launch, Level, Memory, MetaEncoder, Numbers, Output,
-    Packing, Program, Rectangle, Shape, Texels, View,
+    Packing, Program, Rectangle, Shape, Texels, TileBits, View,
 };
 use tepui_vulkan_null::{Image, Null};
 
@@ -30,6 +30,8 @@ pub enum Way {
     Linear,
     /// At addresses, in tiles of 8×4 elements.
     Tiled,
+    /// At addresses, in tiles of bytes.
+    Bits,
     /// As unsigned integers of their size.
     Words,
     /// As the components of the format.
@@ -63,6 +65,11 @@ pub struct Surface {
 }
 
 impl Surface {
+    /// Whether programs reach the surface at addresses.
+    fn is_memory(&self) -> bool {
+        matches!(self.way, Way::Linear | Way::Tiled | Way::Bits)
+    }
+
     /// Bytes of an element.
     pub fn element(&self) -> usize {
         (self.format.info().block.bytes * self.info.samples) as usize
@@ -90,13 +97,30 @@ impl Surface {
         (0..d).flat_map(move |z| (0..h).flat_map(move |y| (0..w).map(move |x| [x, y, z])))
     }
 
-    /// The memory layout of tiles or rows; rows have a gap.
+    /// Tiles of bytes, by the size of elements: from 64 columns and rows of single bytes to 512 columns and 8 rows.
+    fn bits(&self) -> TileBits {
+        match self.element() {
+            1 => TileBits { x: 0xe15, y: 0x1ea },
+            4 | 16 => TileBits { x: 0xe0f, y: 0x1f0 },
+            _ => TileBits { x: 0x1ff, y: 0xe00 },
+        }
+    }
+
+    /// The memory layout of tiles or rows; rows have a gap, and there are elements above, left and in front of those in tiles of
+    /// bytes.
     fn memory(&self) -> Memory {
         let [w, h, _] = self.size;
         let element = self.element() as u32;
         let [tw, th] = TILE_LOG2.map(|l| 1 << l);
         let pitch = w.div_ceil(tw);
         let (arrangement, slice_pitch) = match self.way {
+            Way::Bits => {
+                let bits = self.bits();
+                let (width, origin) = (1u32 << bits.x.count_ones(), [3, 5, 1]);
+                let pitch = (((origin[0] + w) * element).div_ceil(width) + 1) << 12;
+                let slice_rows = h + origin[1] + 2;
+                (Arrangement::Bits { pitch, bits, slice_rows, origin }, 0)
+            }
             Way::Tiled => (
                 Arrangement::Tiled { pitch, tile_log2: TILE_LOG2 },
                 pitch * h.div_ceil(th) * tw * th * element + 64,
@@ -124,12 +148,27 @@ impl Surface {
                 }
                 ((tile.1 * pitch + tile.0) * 32 + morton) * m.element
             }
+            Arrangement::Bits { pitch, bits, slice_rows, origin } => {
+                let mut x = (x + origin[0]) * m.element;
+                let mut y = y + origin[1] + (z + origin[2]) * slice_rows;
+                let mut offset = 0;
+                for bit in 0..12 {
+                    for (v, mask) in [(&mut x, bits.x), (&mut y, bits.y)] {
+                        if mask >> bit & 1 != 0 {
+                            offset |= (*v & 1) << bit;
+                            *v >>= 1;
+                        }
+                    }
+                }
+                y * pitch + (x << 12) + offset
+            }
         };
         z as usize * m.slice_pitch as usize + n as usize
     }
 
     fn to_memory(&self) -> Vec<u8> {
-        let mut out = vec![0xcd; self.memory().slice_pitch as usize * self.size[2] as usize + 4096];
+        let end = self.elements().map(|at| self.offset(at) + self.element()).max();
+        let mut out = vec![0xcd; end.unwrap_or(0) + 4096];
         for at in self.elements() {
             let offset = self.offset(at);
             out[offset..offset + self.element()].copy_from_slice(self.get(at));
@@ -342,7 +381,7 @@ impl Gpu {
         };
         let mut memory = interp::Memory { push, uniforms, ..interp::Memory::default() };
         memory.physical.extend(self.buffers.iter().map(|(a, b)| (*a, b.clone())));
-        for s in self.surfaces.iter().filter(|s| matches!(s.way, Way::Linear | Way::Tiled)) {
+        for s in self.surfaces.iter().filter(|s| s.is_memory()) {
             memory.physical.insert(s.address, s.to_memory());
         }
         for (k, b) in bindings.iter().enumerate() {
@@ -452,7 +491,7 @@ impl MetaEncoder for Gpu {
         let bytes = s.format.info().block.bytes;
         let none = || Error::unsupported(format!("{} by {:?}", s.format, s.way));
         Ok(match s.way {
-            Way::Linear | Way::Tiled => Texels::Memory(s.memory()),
+            Way::Linear | Way::Tiled | Way::Bits => Texels::Memory(s.memory()),
             Way::Words | Way::Drawn => {
                 let (f, packing) = Packing::words(bytes).ok_or_else(none)?;
                 Texels::Image(level.as_array(f), packing)
