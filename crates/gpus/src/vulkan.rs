@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tepui_agx_driver::{Agx, Physical};
 use tepui_drm::client::RenderNode;
 use tepui_drm::device::VirtualDevice;
+use tepui_intel_driver::Intel;
 pub use tepui_vulkan::debug::{INFO_VARIABLE, STATS_VARIABLE};
 use tepui_vulkan::physical::{Family, member};
 use tepui_vulkan::{Error, vk};
@@ -90,7 +91,10 @@ fn virtual_physical(gpu: Gpu) -> Result<Arc<dyn Family>, String> {
     };
     match gpu {
         Gpu::Agx(chip) => Ok(member::<Agx>(Physical::new(chip, true, Box::new(open)))),
-        Gpu::Mali(_) | Gpu::Intel(_) => Err(format!("there is no Vulkan driver for {gpu:?}")),
+        Gpu::Intel(chip) => {
+            Ok(member::<Intel>(tepui_intel_driver::Physical::new(chip, Box::new(open))))
+        }
+        Gpu::Mali(_) => Err(format!("there is no Vulkan driver for {gpu:?}")),
     }
 }
 
@@ -135,7 +139,13 @@ fn node_physical(minor: u32) -> Option<Arc<dyn Family>> {
             let physical = Physical::new(chip, soft_faults, Box::new(open));
             Some(member::<Agx>(physical.on_node(DRM_MAJOR, minor)))
         }
-        crate::Family::Mali | crate::Family::Intel => None,
+        crate::Family::Intel => {
+            let chip = tepui_intel_driver::chip(&node).ok()?;
+            Gpu::Intel(chip).require(Feature::Driver).ok()?;
+            let physical = tepui_intel_driver::Physical::new(chip, Box::new(open));
+            Some(member::<Intel>(physical.on_node(DRM_MAJOR, minor)))
+        }
+        crate::Family::Mali => None,
     }
 }
 
@@ -148,8 +158,9 @@ mod tests {
         let ids = |list| named_gpus(list).map(|g| g.iter().map(|g| g.id()).collect::<Vec<_>>());
         assert_eq!(ids("m1"), Ok(vec!["m1"]));
         assert_eq!(ids("m1, M1"), Err("m1 is named twice; name each GPU once".to_owned()));
-        let missing = "there is no driver for skl; there is one for m1".to_owned();
-        assert_eq!(ids("m1,skl"), Err(missing));
+        assert_eq!(ids("m1,skl"), Ok(vec!["m1", "skl"]));
+        let missing = "there is no driver for tgl; there is one for m1, skl".to_owned();
+        assert_eq!(ids("m1,tgl"), Err(missing));
         assert!(ids("m1,").unwrap_err().starts_with("no GPU ''; there are m1, "));
     }
 }

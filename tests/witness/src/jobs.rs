@@ -42,6 +42,8 @@ pub enum Driver {
     /// kernel's. The node is a chip's that no virtual GPU in the driver's process is, so its name
     /// shows that it is used.
     TepuiNode,
+    /// Tepui's own driver on the virtual Skylake.
+    TepuiSkylake,
 }
 
 impl Driver {
@@ -61,6 +63,7 @@ impl Driver {
             Driver::TepuiUncompressed => "tepui-uncompressed",
             Driver::TepuiPieces => "tepui-pieces",
             Driver::TepuiNode => "tepui-node",
+            Driver::TepuiSkylake => "tepui-skl",
         }
     }
 
@@ -89,7 +92,7 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
-            Driver::Skylake | Driver::TigerLake => "Intel",
+            Driver::Skylake | Driver::TigerLake | Driver::TepuiSkylake => "Intel",
             Driver::Mali => "Mali-G610",
             Driver::TepuiNode => "Apple M1 Pro",
             _ => "Apple M1",
@@ -120,6 +123,7 @@ impl Driver {
                     Driver::TigerLake => ("shim", "tgl", "anv"),
                     Driver::M1 => ("shim", "m1", "honeykrisp"),
                     Driver::Mali => ("shim", "mali-g610", "panvk"),
+                    Driver::TepuiSkylake => ("run", "skl", "none"),
                     _ => ("run", "m1", "none"),
                 };
                 command.args([verb, "--gpu", gpu, "--"]);

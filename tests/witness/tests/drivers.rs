@@ -6,7 +6,8 @@
 //! variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on
 //! the virtual Mali-G610, all of it arm64 programs): one in eight if it is `slice`, the long ones only if it is `all`. Cases that draw run on Tepui's driver three times
 //! more: with pipelines linked from libraries, with dynamic state, and with shader objects. Some
-//! groups run once more without compressed images, some with draws in small pieces, and some on a render node, through ioctls. A driver on the virtual GPU must agree with
+//! groups run once more without compressed images, some with draws in small pieces, some on a render node, through ioctls, and those that compute with buffers are a test
+//! `tepui-skl::CASE`, too (Tepui's own driver on the virtual Skylake). A driver on the virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
 //! missing component fails the tests, and so does a case that compares nothing. The cases of a group
 //! run in one process. If it dies, the case that ran last fails, and each case without a record runs
@@ -65,6 +66,27 @@ const DRAWN: &[&str] = &[
 
 /// Groups that Tepui's driver runs on a render node, too.
 const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
+
+/// Groups that Tepui's driver runs on the virtual Skylake: those that compute with buffers.
+const ON_SKYLAKE: &[&str] = &[
+    "algorithms",
+    "atomics",
+    "commands",
+    "compiled",
+    "control",
+    "convert",
+    "f16",
+    "f32",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "memory",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+];
 
 /// Groups with images that Tepui's driver compresses: they run without compression, too.
 const COMPRESSED: &[&str] =
@@ -415,6 +437,9 @@ fn main() -> ExitCode {
         }
         if ON_A_NODE.contains(&group_of(&name).as_str()) {
             drivers.push(Driver::TepuiNode);
+        }
+        if ON_SKYLAKE.contains(&group_of(&name).as_str()) {
+            drivers.push(Driver::TepuiSkylake);
         }
         for driver in drivers {
             let test = format!("{}::{name}", driver.name());

@@ -1,0 +1,234 @@
+//! The device: pools of code, states and samplers, scratch memory, recycled upload memory; shared by everything that records.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use tepui_intel_chips::{Chip, Generation};
+use tepui_intel_packets::mi::MiBatchBufferEnd;
+use tepui_intel_packets::sampler::SamplerState;
+use tepui_ir::Stage;
+use tepui_vulkan::{Error, Result};
+use tepui_vulkan_kit::Recycled;
+use tepui_vulkan_kit::recycle::Limits;
+
+use crate::kernel::{Bo, Kernel, lock};
+use crate::meta::Meta;
+use crate::pool::{Piece, Pool};
+use crate::space::Window;
+
+/// Bytes of a chunk of upload memory, and of a block of binding tables, whose pointers have 16 bits.
+pub const CHUNK_B: u64 = 64 << 10;
+/// Maximum number of unused chunks of each kind that are kept.
+const MAX_CHUNKS: usize = 64;
+/// Maximum bytes of all larger unused pieces of each kind that are kept.
+const MAX_LARGE_B: u64 = 32 << 20;
+/// Bytes after code that the instruction fetch may read. source: Mesa, anv_allocator.c, on the padding of kernels
+const FETCH_B: u64 = 512;
+/// Alignment of code. source: genxml, Kernel Start Pointer
+const CODE_ALIGN: u64 = 64;
+/// Bytes of a surface state.
+pub const STATE_B: u64 = 64;
+/// Alignment of samplers that messages name by pointers. source: Mesa, anv_sampler.c
+const SAMPLER_ALIGN: u64 = 32;
+/// Alignment of border colours. source: genxml, Border Color Pointer
+const BORDER_ALIGN: u64 = 64;
+
+/// A kind of upload memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upload {
+    /// Batches, dynamic state and constants.
+    Dynamic,
+    /// Binding tables.
+    Tables,
+    /// Surface states.
+    Surfaces,
+}
+
+impl Upload {
+    fn window(self) -> Window {
+        match self {
+            Upload::Dynamic => Window::Dynamic,
+            Upload::Tables => Window::Tables,
+            Upload::Surfaces => Window::Surfaces,
+        }
+    }
+}
+
+/// Scratch memory of the threads of a stage.
+pub struct Scratch {
+    /// Its memory.
+    pub memory: Bo,
+    /// Logarithm of the KiB of each thread.
+    pub log2_kib: u32,
+}
+
+/// A device.
+pub struct Device {
+    /// The kernel's side.
+    pub kernel: Arc<Kernel>,
+    code: Arc<Pool>,
+    bindless: Arc<Pool>,
+    samplers: Arc<Pool>,
+    borders: Arc<Pool>,
+    uploads: [Mutex<Recycled<Bo>>; 3],
+    /// Scratch memory by stage and the logarithm of the KiB of a thread: threads of several stages run at once.
+    scratch: Mutex<BTreeMap<(u8, u32), Arc<Scratch>>>,
+    /// A page that nothing reads: what post-sync writes that only order something write to, and a batch that ends at once.
+    idle: Bo,
+    /// A surface state of nothing: reads give zeros, writes are dropped.
+    pub null_surface: Piece,
+    /// The driver's own programs.
+    pub meta: Meta,
+}
+
+/// Offset of the batch that ends at once in [`Device::idle`].
+const IDLE_BATCH: u64 = 64;
+/// Offset of the first batch in it.
+const START_BATCH: u64 = 128;
+
+impl Device {
+    /// A device on a kernel's.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn new(kernel: Arc<Kernel>) -> Result<Arc<Device>> {
+        let limits = Limits { chunk_b: CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
+        let idle = Bo::new(&kernel, 1, Window::Data)?;
+        idle.write(IDLE_BATCH, &MiBatchBufferEnd::default().pack().map_err(packet)?);
+        let bindless = Pool::new(&kernel, Window::Bindless, CHUNK_B, STATE_B);
+        // The first one: handles of null descriptors are 0.
+        let null_surface = bindless.place(&crate::descriptor::null_state(), 0)?;
+        let device = Arc::new(Device {
+            code: Pool::new(&kernel, Window::Code, 1 << 20, CODE_ALIGN),
+            samplers: Pool::new(&kernel, Window::Dynamic, CHUNK_B, SAMPLER_ALIGN),
+            borders: Pool::new(&kernel, Window::Dynamic, CHUNK_B, BORDER_ALIGN),
+            bindless,
+            uploads: [(); 3].map(|()| Mutex::new(Recycled::new(limits))),
+            scratch: Mutex::default(),
+            idle,
+            null_surface,
+            meta: Meta::default(),
+            kernel,
+        });
+        crate::encoder::start(&device)?;
+        Ok(device)
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &'static Chip {
+        self.kernel.chip
+    }
+
+    /// The generation.
+    pub fn generation(&self) -> Generation {
+        self.kernel.chip.generation
+    }
+
+    /// Address of a word that post-sync writes may overwrite.
+    pub fn dropped_word(&self) -> u64 {
+        self.idle.address
+    }
+
+    /// A batch that ends at once.
+    pub fn idle_batch(&self) -> (&Bo, u64) {
+        (&self.idle, IDLE_BATCH)
+    }
+
+    /// Writes the batch that begins the context's work; returns its place. It is called once.
+    pub fn start_batch(&self, bytes: &[u8]) -> (&Bo, u64) {
+        self.idle.write(START_BATCH, bytes);
+        (&self.idle, START_BATCH)
+    }
+
+    /// Puts code where programs can run.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn code(&self, bytes: &[u8]) -> Result<Piece> {
+        self.code.place(bytes, FETCH_B)
+    }
+
+    /// Puts a surface state where handles reach it.
+    ///
+    /// # Errors
+    /// When there is no memory, or all handles are in use.
+    pub fn bindless(&self, state: &[u8]) -> Result<Piece> {
+        self.bindless.place(state, 0)
+    }
+
+    /// Puts a sampler where samplers are.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn sampler(&self, state: &[u8]) -> Result<Piece> {
+        self.samplers.place(state, 0)
+    }
+
+    /// The state of the sampler at an address; `None` if none can be there.
+    pub fn sampler_bytes(&self, address: u64) -> Option<[u8; SamplerState::SIZE_BYTES]> {
+        self.samplers.read(address)
+    }
+
+    /// Puts a border colour where samplers find it.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn border(&self, state: &[u8]) -> Result<Piece> {
+        self.borders.place(state, 0)
+    }
+
+    /// Upload memory of at least `size` bytes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn upload_chunk(&self, kind: Upload, size: u64) -> Result<Bo> {
+        if let Some(bo) = lock(&self.uploads[kind as usize]).take(size) {
+            return Ok(bo);
+        }
+        Bo::new(&self.kernel, size.max(CHUNK_B), kind.window())
+    }
+
+    /// Takes upload memory back.
+    pub fn recycle(&self, kind: Upload, bo: Bo) {
+        lock(&self.uploads[kind as usize]).give(bo);
+    }
+
+    /// Scratch memory for programs of a stage whose threads need `bytes`; none if they need none.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn scratch(&self, stage: Stage, bytes: u32) -> Result<Option<Arc<Scratch>>> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let log2_kib = bytes.div_ceil(1024).next_power_of_two().trailing_zeros();
+        let mut all = lock(&self.scratch);
+        if let Some(s) = all.get(&(stage as u8, log2_kib)) {
+            return Ok(Some(s.clone()));
+        }
+        let size = u64::from(scratch_ids(self.chip(), stage)) << (10 + log2_kib);
+        let memory = Bo::new(&self.kernel, size, Window::Scratch)?;
+        let scratch = Arc::new(Scratch { memory, log2_kib });
+        all.insert((stage as u8, log2_kib), scratch.clone());
+        Ok(Some(scratch))
+    }
+}
+
+/// Numbers by which the threads of a stage tell their scratch memory apart. source: Mesa, intel_device_info.c,
+/// `init_max_scratch_ids`: scratch memory of compute counts four subslices in each slice of Gen9
+fn scratch_ids(chip: &Chip, stage: Stage) -> u32 {
+    match (chip.generation, stage) {
+        (Generation::Gen9, Stage::Compute) => 4 * chip.slices * 56,
+        (Generation::Gen9, Stage::Fragment) => 4 * chip.slices * 64,
+        (Generation::Gen9, _) => 336,
+        (Generation::Gen12, Stage::Compute) => chip.slices * chip.subslices_per_slice * 16 * 8,
+        (Generation::Gen12, Stage::Fragment) => 128 * chip.slices * 8,
+        (Generation::Gen12, Stage::Vertex | Stage::TessEvaluation) => 546,
+        (Generation::Gen12, _) => 336,
+    }
+}
+
+/// An error of a value that does not fit into its packet.
+pub fn packet(p: tepui_packets::Problem) -> Error {
+    Error::new(tepui_vulkan::vk::Result::ERROR_UNKNOWN, p.to_string())
+}

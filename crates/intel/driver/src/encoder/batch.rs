@@ -1,0 +1,67 @@
+//! The batch of a command buffer: chunks of memory, each of which jumps to the next one.
+
+use tepui_intel_packets::mi::{MiBatchBufferEnd, MiBatchBufferStart};
+use tepui_vulkan::Result;
+
+use crate::device::{Device, Upload, packet};
+use crate::kernel::Bo;
+
+/// Bytes that each chunk keeps for its last command.
+const END_B: u64 = 16;
+
+/// A batch.
+#[derive(Default)]
+pub struct Batch {
+    chunks: Vec<Bo>,
+    used: u64,
+}
+
+impl Batch {
+    /// Takes room for a command of `size` bytes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn take(&mut self, device: &Device, size: u64) -> Result<*mut u8> {
+        let fits = |c: &Bo| self.used + size + END_B <= c.size;
+        if !self.chunks.last().is_some_and(fits) {
+            let next = device.upload_chunk(Upload::Dynamic, size + END_B)?;
+            let jump = MiBatchBufferStart {
+                address_space_indicator: true,
+                batch_buffer_start_address: next.address,
+                ..MiBatchBufferStart::default()
+            };
+            if let Some(last) = self.chunks.last() {
+                last.write(self.used, &jump.pack().map_err(packet)?);
+            }
+            self.chunks.push(next);
+            self.used = 0;
+        }
+        let chunk = &self.chunks[self.chunks.len() - 1];
+        // SAFETY: the range is inside of the chunk.
+        let at = unsafe { chunk.host().add(self.used as usize) };
+        self.used += size;
+        Ok(at)
+    }
+
+    /// Ends the batch.
+    ///
+    /// # Errors
+    /// When a packet cannot be packed.
+    pub fn end(&mut self) -> Result<()> {
+        if let Some(last) = self.chunks.last() {
+            last.write(self.used, &MiBatchBufferEnd::default().pack().map_err(packet)?);
+        }
+        Ok(())
+    }
+
+    /// The first command's buffer.
+    pub fn first(&self) -> Option<&Bo> {
+        self.chunks.first()
+    }
+
+    /// Gives the memory back.
+    pub fn clear(&mut self, device: &Device) {
+        self.chunks.drain(..).for_each(|c| device.recycle(Upload::Dynamic, c));
+        self.used = 0;
+    }
+}

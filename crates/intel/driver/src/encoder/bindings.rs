@@ -1,0 +1,174 @@
+//! Descriptor sets, binding tables and constants of a draw or dispatch.
+
+use tepui_vulkan::Result;
+use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
+
+use super::Encoder;
+use crate::bind::{Buffer, Entry, SamplerPlace, Word};
+use crate::descriptor::{RECORDS, STATES, buffer_state};
+use crate::device::packet;
+use crate::shader::Variant;
+use crate::space;
+
+/// Addresses of the memory of sets that are pushed, by set and kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PushedSets([[u64; 2]; MAX_SETS]);
+
+/// What a program's table and constants are filled from.
+pub struct Inputs<'a> {
+    /// Sets.
+    pub sets: &'a BindPoint,
+    /// Addresses of those that are pushed.
+    pub pushed: PushedSets,
+    /// Push constants.
+    pub push: &'a [u8; MAX_PUSH],
+    /// First workgroup, and the number of workgroups.
+    pub groups: [[u32; 3]; 2],
+    /// Addresses of the surface states of colour attachments.
+    pub targets: &'a [u64],
+    /// Number of the view.
+    pub view: u32,
+}
+
+/// The bytes of a set's memory of a kind.
+fn bytes(set: &BoundSet, kind: usize) -> &[u8] {
+    match set.pushed[kind].is_empty() {
+        // SAFETY: the application does not write to the set while it records commands with it, unless its bindings are updated
+        // after binding, which programs read by themselves.
+        true => unsafe { set.host[kind].bytes() },
+        false => &set.pushed[kind],
+    }
+}
+
+fn word_at(bytes: &[u8], at: u32) -> u32 {
+    let word = bytes.get(at as usize..).and_then(|b| b.first_chunk::<4>());
+    word.map_or(0, |w| u32::from_le_bytes(*w))
+}
+
+/// The half of a number of 64 bits.
+fn half(value: u64, high: bool) -> u32 {
+    (value >> if high { 32 } else { 0 }) as u32
+}
+
+impl Inputs<'_> {
+    fn set(&self, set: u8) -> &BoundSet {
+        &self.sets.sets[usize::from(set) % MAX_SETS]
+    }
+
+    /// Address of the memory of a set; 0 for none.
+    fn address(&self, set: u8, kind: usize) -> u64 {
+        match self.set(set).pushed[kind].is_empty() {
+            true => self.set(set).addresses[kind],
+            false => self.pushed.0[usize::from(set) % MAX_SETS][kind],
+        }
+    }
+
+    fn dynamic(&self, set: u8, index: u32) -> (u64, u32) {
+        self.set(set).dynamic.get(index as usize).copied().unwrap_or((0, 0))
+    }
+
+    /// Address and bytes of a buffer.
+    fn buffer(&self, v: &Variant, b: Buffer) -> (u64, u32) {
+        match b {
+            Buffer::Record { set, offset } => {
+                let record = bytes(self.set(set), RECORDS);
+                let address = u64::from(word_at(record, offset))
+                    | u64::from(word_at(record, offset + 4)) << 32;
+                (address, word_at(record, offset + 8))
+            }
+            Buffer::Dynamic { set, index } => self.dynamic(set, index),
+            Buffer::Data => (v.data_address(), v.data_bytes),
+            Buffer::Null => (0, 0),
+        }
+    }
+
+    /// A word of a program's constants.
+    pub fn word(&self, v: &Variant, w: Word) -> u32 {
+        let [base, count] = &self.groups;
+        match w {
+            Word::Push(offset) => word_at(self.push, offset),
+            Word::Workgroups(k) => count[usize::from(k) % 3],
+            Word::BaseWorkgroup(k) => base[usize::from(k) % 3],
+            Word::ViewIndex => self.view,
+            Word::Size(b) => self.buffer(v, b).1,
+            Word::Address(b, high) => half(self.buffer(v, b).0, high),
+            Word::SetAddress(set, high) => half(self.address(set, RECORDS), high),
+            Word::DynamicOffset { set, offset, index } => {
+                let record = bytes(self.set(set), RECORDS);
+                (self.dynamic(set, index).0 as u32).wrapping_sub(word_at(record, offset))
+            }
+        }
+    }
+}
+
+impl Encoder {
+    /// Uploads sets that are pushed and changed.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn push_sets(
+        &mut self,
+        point: &mut BindPoint,
+        mut addresses: PushedSets,
+    ) -> Result<PushedSets> {
+        let changed = std::mem::take(&mut point.changed);
+        for (k, set) in point.sets.iter().enumerate().filter(|s| changed >> s.0 & 1 != 0) {
+            if !set.pushed[RECORDS].is_empty() {
+                addresses.0[k][RECORDS] = self.upload_state(&set.pushed[RECORDS], 64)?.address;
+            }
+            if !set.pushed[STATES].is_empty() {
+                addresses.0[k][STATES] = self.upload_surfaces(&set.pushed[STATES])?;
+            }
+        }
+        Ok(addresses)
+    }
+
+    /// The binding table of a program; returns its offset from the surface state base.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn binding_table(&mut self, v: &Variant, inputs: &Inputs<'_>) -> Result<u32> {
+        let null = self.device.null_surface.address;
+        let mut states = Vec::with_capacity(v.places.entries.len());
+        for &entry in &v.places.entries {
+            states.push(match entry {
+                Entry::Set { set, offset } => match inputs.address(set, STATES) {
+                    0 => null,
+                    at => at + u64::from(offset),
+                },
+                Entry::Dynamic { set, index, uniform } => {
+                    let (address, size) = inputs.dynamic(set, index);
+                    let state = buffer_state(self.device.generation(), address, size, uniform);
+                    self.upload_surfaces(&state)?
+                }
+                Entry::Target(k) => inputs.targets.get(usize::from(k)).copied().unwrap_or(null),
+                Entry::Data => v.data_state(),
+                Entry::Null => null,
+            });
+        }
+        self.table(&states)
+    }
+
+    /// The sampler table of a program; returns its offset from the dynamic state base.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn sampler_table(&mut self, v: &Variant, inputs: &Inputs<'_>) -> Result<u32> {
+        use tepui_intel_compiler::set_memory::sampled;
+        use tepui_intel_packets::sampler::SamplerState;
+        if v.places.samplers.is_empty() {
+            return Ok(0);
+        }
+        let mut table = Vec::with_capacity(SamplerState::SIZE_BYTES * v.places.samplers.len());
+        for &SamplerPlace { set, offset } in &v.places.samplers {
+            let record = bytes(inputs.set(set), RECORDS);
+            let handle = word_at(record, offset.saturating_add(sampled::SAMPLER));
+            match self.device.sampler_bytes(space::DYNAMIC + u64::from(handle)) {
+                Some(state) => table.extend_from_slice(&state),
+                // A sampler that was not written is not used.
+                None => table.extend(SamplerState::default().pack().map_err(packet)?),
+            }
+        }
+        Ok((self.upload_state(&table, 32)?.address - space::DYNAMIC) as u32)
+    }
+}

@@ -1,0 +1,231 @@
+//! The encoder: batches, and the state that their commands point to.
+//!
+//! A command buffer owns its memory until it is reset: the batch ([`batch`]), dynamic state, binding tables and surface states.
+//! Nothing is assumed of the hardware's state at its start; [`hardware`] knows what the commands so far have set, and emits what
+//! is missing: base addresses, pipeline select, cache partitions, flushes.
+
+mod batch;
+pub mod bindings;
+mod compute;
+mod hardware;
+mod meta;
+mod record;
+
+use std::sync::Arc;
+
+use tepui_intel_packets::mi::{MiBatchBufferEnd, MiLoadRegisterImm, MiStoreDataImm};
+use tepui_intel_packets::{Packet, Revision};
+use tepui_vulkan::Result;
+use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan_kit::Arena;
+use tepui_vulkan_kit::arena::Upload as Place;
+
+use crate::device::{Device, Scratch, Upload, packet};
+use crate::kernel::Bo;
+use crate::shader::Variant;
+
+use batch::Batch;
+use bindings::PushedSets;
+use hardware::Hardware;
+pub use hardware::mocs;
+
+/// Records a command buffer.
+pub struct Encoder {
+    /// The device.
+    pub device: Arc<Device>,
+    /// Number of the generation in declarations of packets.
+    revision: Revision,
+    batch: Batch,
+    dynamic: Arena<Bo>,
+    tables: Arena<Bo>,
+    surfaces: Arena<Bo>,
+    hardware: Hardware,
+    /// Sets that are pushed, of compute pipelines.
+    pushed: PushedSets,
+    /// Programs that commands use, kept while they may run.
+    keep: Vec<Arc<Variant>>,
+    /// Scratch memory that commands use.
+    scratch: Vec<Arc<Scratch>>,
+}
+
+// SAFETY: pointers into upload memory are the encoder's own.
+unsafe impl Send for Encoder {}
+// SAFETY: submissions only read.
+unsafe impl Sync for Encoder {}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        self.clear(0);
+    }
+}
+
+impl Encoder {
+    /// An empty encoder.
+    pub fn new(device: &Arc<Device>) -> Encoder {
+        Encoder {
+            device: device.clone(),
+            revision: tepui_intel_packets::revision(device.generation()),
+            batch: Batch::default(),
+            dynamic: Arena::default(),
+            tables: Arena::default(),
+            surfaces: Arena::default(),
+            hardware: Hardware::default(),
+            pushed: PushedSets::default(),
+            keep: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Forgets what was recorded; keeps some memory of each kind.
+    pub fn clear(&mut self, keep: usize) {
+        self.batch.clear(&self.device);
+        for (arena, kind) in [
+            (&mut self.dynamic, Upload::Dynamic),
+            (&mut self.tables, Upload::Tables),
+            (&mut self.surfaces, Upload::Surfaces),
+        ] {
+            arena.recycle(keep).for_each(|bo| self.device.recycle(kind, bo));
+        }
+        self.hardware = Hardware::default();
+        self.pushed = PushedSets::default();
+        self.keep.clear();
+        self.scratch.clear();
+    }
+
+    /// Appends a command.
+    ///
+    /// # Errors
+    /// When there is no memory, or a value does not fit.
+    fn emit<P: Packet>(&mut self, p: &P) -> Result<()> {
+        let size = P::INFO.size_bytes;
+        let at = self.batch.take(&self.device, size as u64)?;
+        // SAFETY: the batch has this room, which nothing else uses.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(at, size) };
+        p.pack_into_as(bytes, self.revision).map_err(packet)
+    }
+
+    /// Appends the bytes of a command.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn emit_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let at = self.batch.take(&self.device, bytes.len() as u64)?;
+        // SAFETY: as above.
+        unsafe { at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Sets a register.
+    fn set_register(&mut self, register: u64, value: u32) -> Result<()> {
+        self.emit(&set_register(register, value))
+    }
+
+    /// Writes a word of memory by the command streamer.
+    fn store_word(&mut self, address: u64, value: u32) -> Result<()> {
+        let store = MiStoreDataImm {
+            dword_length: 2,
+            address,
+            immediate_data: value.into(),
+            ..MiStoreDataImm::default()
+        };
+        let mut bytes = [0; MiStoreDataImm::SIZE_BYTES];
+        store.pack_into_as(&mut bytes, self.revision).map_err(packet)?;
+        // The command is as long as the data.
+        self.emit_bytes(&bytes[..16])
+    }
+
+    /// Dynamic state.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn upload_state(&mut self, bytes: &[u8], align: u64) -> Result<Place> {
+        let place = self.reserve_state(bytes.len() as u64, align)?;
+        // SAFETY: the place is new and of the right size.
+        unsafe { place.write(bytes) };
+        Ok(place)
+    }
+
+    /// Room for dynamic state.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn reserve_state(&mut self, size: u64, align: u64) -> Result<Place> {
+        let device = &self.device;
+        self.dynamic.take(size, align, |size| device.upload_chunk(Upload::Dynamic, size))
+    }
+
+    /// Surface states; returns their address.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn upload_surfaces(&mut self, states: &[u8]) -> Result<u64> {
+        let device = &self.device;
+        let new = |size| device.upload_chunk(Upload::Surfaces, size);
+        let place = self.surfaces.take(states.len() as u64, crate::device::STATE_B, new)?;
+        // SAFETY: the place is new and of the right size.
+        unsafe { place.write(states) };
+        Ok(place.address)
+    }
+
+    /// Keeps a program while the commands may run.
+    fn keep(&mut self, v: &Arc<Variant>) {
+        if !self.keep.last().is_some_and(|last| Arc::ptr_eq(last, v)) {
+            self.keep.push(v.clone());
+        }
+    }
+}
+
+fn set_register(register: u64, value: u32) -> MiLoadRegisterImm {
+    MiLoadRegisterImm {
+        dword_length: 1,
+        register_offset: register,
+        data_dword: value,
+        ..MiLoadRegisterImm::default()
+    }
+}
+
+/// The register that makes addresses of push constants absolute, with its mask. source: genxml, CS_DEBUG_MODE2
+const CS_DEBUG_MODE2: (u64, u32) = (0x20d8, 1 << 4 | 1 << 20);
+
+/// Sets the state that command buffers do not set.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn start(device: &Arc<Device>) -> Result<()> {
+    let mut bytes = Vec::new();
+    let revision = tepui_intel_packets::revision(device.generation());
+    let mut put = |p: &MiLoadRegisterImm| -> Result<()> {
+        let mut one = [0; MiLoadRegisterImm::SIZE_BYTES];
+        p.pack_into_as(&mut one, revision).map_err(packet)?;
+        bytes.extend(one);
+        Ok(())
+    };
+    let (register, value) = CS_DEBUG_MODE2;
+    put(&set_register(register, value))?;
+    bytes.extend(MiBatchBufferEnd::default().pack().map_err(packet)?);
+    device.kernel.submit(&[], device.start_batch(&bytes), &[])
+}
+
+/// Submits command buffers in order. Each is a submission of its own: the kernel runs those of a context one after the other.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn submit(
+    device: &Device,
+    waits: &[SyncPoint],
+    commands: &[&Encoder],
+    signals: &[SyncPoint],
+) -> Result<()> {
+    let mut batches: Vec<(&Bo, u64)> =
+        commands.iter().filter_map(|c| c.batch.first()).map(|bo| (bo, 0)).collect();
+    if batches.is_empty() {
+        batches.push(device.idle_batch());
+    }
+    let last = batches.len() - 1;
+    for (k, &batch) in batches.iter().enumerate() {
+        let waits = if k == 0 { waits } else { &[] };
+        let signals = if k == last { signals } else { &[] };
+        device.kernel.submit(waits, batch, signals)?;
+    }
+    Ok(())
+}

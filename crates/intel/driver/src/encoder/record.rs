@@ -1,0 +1,181 @@
+//! The runtime's recorder.
+
+use tepui_vulkan::backend::{
+    self, Blit, BufferPixels, Dispatch, Draw, ImageCopy, ImageRef, Rendering,
+};
+use tepui_vulkan::command::CommandState;
+use tepui_vulkan::dependency::{Dependency, Ordering, Within};
+use tepui_vulkan::draws::DrawEncoder;
+use tepui_vulkan::feedback::Counters;
+use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_meta::copy;
+
+use super::Encoder;
+use crate::family::Intel;
+use crate::flush::{Flush, Mode, of_dependency};
+use crate::query::Queries;
+
+fn missing<T>(what: &str) -> Result<T> {
+    Err(Error::unsupported(format!("{what} on Intel's GPUs")))
+}
+
+impl DrawEncoder<Intel> for Encoder {
+    fn draw(&mut self, _state: &mut CommandState<Intel>, _draw: &Draw) -> Result<()> {
+        missing("draws")
+    }
+}
+
+impl backend::Encoder<Intel> for Encoder {
+    fn reset(&mut self) {
+        self.clear(1);
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        // The kernel writes all caches back after a submission, and invalidates them before the next one.
+        self.batch.end()
+    }
+
+    fn begin_rendering(&mut self, _rendering: &Rendering<Intel>) -> Result<()> {
+        missing("renderings")
+    }
+
+    fn end_rendering(&mut self, _rendering: &Rendering<Intel>) -> Result<u8> {
+        Ok(0)
+    }
+
+    fn dispatch(&mut self, state: &mut CommandState<Intel>, dispatch: &Dispatch) -> Result<()> {
+        if state.condition.is_some() {
+            return missing("conditional dispatches");
+        }
+        let Some(shader) = state.compute.clone() else { return Ok(()) };
+        let v = shader.compute()?;
+        self.pushed = self.push_sets(&mut state.compute_sets, self.pushed)?;
+        self.dispatch_program(v, (&state.compute_sets, self.pushed), &state.push, dispatch)
+    }
+
+    fn barrier(&mut self, dependency: &Dependency<Intel>, _within: Within) -> Result<Ordering> {
+        self.hardware.pending |= of_dependency(self.device.generation(), dependency);
+        Ok(Ordering::Done)
+    }
+
+    fn copy_buffer(&mut self, from: u64, to: u64, size: u64) -> Result<()> {
+        copy::buffer(self, from, to, size)
+    }
+
+    fn copy_arguments(&mut self, address: u64, _size: u64) -> Result<u64> {
+        // There are no sparse buffers.
+        Ok(address)
+    }
+
+    fn fill_buffer(&mut self, address: u64, size: u64, word: u32) -> Result<()> {
+        copy::fill(self, address, size, word)
+    }
+
+    fn update_buffer(&mut self, address: u64, data: &[u8]) -> Result<()> {
+        copy::update(self, address, data)
+    }
+
+    fn copy_buffer_image(
+        &mut self,
+        image: &ImageCopy<'_, Intel>,
+        buffer: BufferPixels,
+        extent: [u32; 3],
+        to_image: bool,
+    ) -> Result<()> {
+        copy::buffer_image(self, image, buffer, extent, to_image)
+    }
+
+    fn copy_image(
+        &mut self,
+        from: &ImageCopy<'_, Intel>,
+        to: &ImageCopy<'_, Intel>,
+        extent: [u32; 3],
+    ) -> Result<()> {
+        copy::image(self, from, to, extent)
+    }
+
+    fn blit(&mut self, _blit: &Blit<'_, Intel>) -> Result<()> {
+        missing("blits")
+    }
+
+    fn resolve(
+        &mut self,
+        _from: &ImageRef<Intel>,
+        _to: &ImageRef<Intel>,
+        _region: &vk::ImageResolve2,
+        _mode: vk::ResolveModeFlags,
+    ) -> Result<()> {
+        missing("resolves")
+    }
+
+    fn clear_attachments(
+        &mut self,
+        _state: &mut CommandState<Intel>,
+        _attachments: &[vk::ClearAttachment],
+        _rects: &[vk::ClearRect],
+    ) -> Result<()> {
+        missing("clears of attachments")
+    }
+
+    fn begin_feedback(&mut self, _counters: &Counters) -> Result<()> {
+        missing("transform feedback")
+    }
+
+    fn end_feedback(&mut self, _counters: &Counters) -> Result<()> {
+        missing("transform feedback")
+    }
+
+    fn byte_count(
+        &mut self,
+        _counter: u64,
+        _start: u32,
+        _stride: u32,
+        _instances: u32,
+        _first_instance: u32,
+    ) -> Result<u64> {
+        missing("transform feedback")
+    }
+
+    fn reset_queries(&mut self, _pool: &Queries, _first: u32, _count: u32) -> Result<()> {
+        missing("queries")
+    }
+
+    fn begin_query(
+        &mut self,
+        _pool: &Queries,
+        _query: u32,
+        _precise: bool,
+        _stream: u8,
+    ) -> Result<()> {
+        missing("queries")
+    }
+
+    fn end_query(&mut self, _pool: &Queries, _query: u32, _stream: u8) -> Result<()> {
+        missing("queries")
+    }
+
+    fn write_timestamp(&mut self, _pool: &Queries, _query: u32) -> Result<()> {
+        missing("queries")
+    }
+
+    fn copy_query_results(
+        &mut self,
+        _pool: &Queries,
+        _first: u32,
+        _count: u32,
+        _address: u64,
+        _stride: u64,
+        _flags: vk::QueryResultFlags,
+    ) -> Result<()> {
+        missing("queries")
+    }
+
+    fn write_event(&mut self, address: u64, value: u32, after: &Dependency<Intel>) -> Result<()> {
+        self.hardware.pending |= of_dependency(self.device.generation(), after) | Flush::STALL;
+        if self.hardware.mode.is_none() {
+            self.select(Mode::Compute)?;
+        }
+        self.flush()?;
+        self.store_word(address, value)
+    }
+}

@@ -1,0 +1,4 @@
+//! The family as the runtime names it.
+
+/// Intel's GPUs.
+pub struct Intel;

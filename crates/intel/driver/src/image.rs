@@ -1,0 +1,178 @@
+//! Image layouts: one plane for colour, or for each of depth and stencil.
+
+use tepui_format::Format;
+use tepui_format::units::Extent;
+use tepui_intel_layout::{
+    Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Region, Shape, Threads, Tiling,
+};
+use tepui_vulkan::backend::{ImageInfo, PlaneMemory, SparseLayout, Subresource};
+use tepui_vulkan::host::HostRegion;
+use tepui_vulkan::{Error, Result, vk};
+
+use crate::format;
+use crate::kernel::PAGE_B;
+
+/// A plane of an image.
+pub struct Plane {
+    /// Its layout.
+    pub layout: Layout,
+    /// First byte in the image's memory.
+    pub offset: u64,
+}
+
+/// The layout of an image.
+pub struct Image {
+    /// Planes: colour, or depth and then stencil.
+    pub planes: Vec<Plane>,
+    /// Bytes of all planes.
+    pub size: u64,
+}
+
+/// Alignment of images in bytes: that of a tile.
+pub const ALIGNMENT: u64 = PAGE_B;
+
+fn tiling(info: &ImageInfo, format: Format) -> Tiling {
+    if info.linear || info.image_type == vk::ImageType::_1D {
+        return Tiling::Linear;
+    }
+    match ImageKind::of(format) {
+        Some(ImageKind::Stencil) => Tiling::W,
+        _ => Tiling::Y,
+    }
+}
+
+impl Image {
+    /// Lays out an image.
+    ///
+    /// # Errors
+    /// When the hardware has no such image.
+    pub fn new(info: &ImageInfo) -> Result<Image> {
+        if info.modifier.is_some() {
+            return Err(Error::unsupported("images with DRM format modifiers"));
+        }
+        let own = [info.format];
+        let list = match format::planes(info.format) {
+            [] => &own[..],
+            list => list,
+        };
+        let mut planes = Vec::with_capacity(list.len());
+        let mut size = 0;
+        for &format in list {
+            let layout = Layout::new(&ImageDesc {
+                shape: Shape {
+                    format,
+                    dimension: match info.image_type {
+                        vk::ImageType::_1D => Dimension::D1,
+                        vk::ImageType::_3D => Dimension::D3,
+                        _ => Dimension::D2,
+                    },
+                    width_px: info.extent[0],
+                    height_px: info.extent[1],
+                    depth_px: info.extent[2],
+                    layers: info.layers,
+                    samples: info.samples,
+                    levels: info.levels,
+                },
+                tiling: tiling(info, format),
+                may_have_aux: false,
+                linear_stride_B: None,
+            })
+            .map_err(|e| Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()))?;
+            let offset = u64::next_multiple_of(size, ALIGNMENT);
+            size = offset + layout.size_B;
+            planes.push(Plane { layout, offset });
+        }
+        Ok(Image { planes, size })
+    }
+
+    /// The plane that holds an aspect.
+    pub fn plane(&self, aspect: vk::ImageAspectFlags) -> usize {
+        use vk::ImageAspectFlags as A;
+        let n = match aspect {
+            A::STENCIL | A::PLANE_1 | A::MEMORY_PLANE_1_EXT => 1,
+            A::PLANE_2 | A::MEMORY_PLANE_2_EXT => 2,
+            _ => 0,
+        };
+        n.min(self.planes.len() - 1)
+    }
+
+    /// Location of a plane; planes after the last have the location of the first.
+    pub fn plane_memory(&self, plane: usize) -> PlaneMemory {
+        let p = self.planes.get(plane).unwrap_or(&self.planes[0]);
+        PlaneMemory { offset: p.offset, size: p.layout.size_B, alignment: ALIGNMENT }
+    }
+
+    /// Location of a level of a layer in a plane: linear images have rows, of tiled ones only pitches are told.
+    pub fn subresource(&self, plane: usize, level: u32, layer: u32) -> Subresource {
+        let l = &self.planes[plane].layout;
+        let Some(at) = l.levels().get(level as usize) else { return Subresource::default() };
+        let element_b = u64::from(l.element_B());
+        let slice = u64::from(l.qpitch_el) * l.row_pitch_B;
+        let (row_pitch, pitch) = match l.row_pitch_B {
+            // Rows of linear 1D images follow one another.
+            0 => (u64::from(at.extent_el.w) * element_b, u64::from(l.qpitch_el) * element_b),
+            row => (row, slice),
+        };
+        let [left, top, _] = at.origin_el;
+        Subresource {
+            offset: u64::from(layer) * pitch
+                + u64::from(top) * row_pitch
+                + u64::from(left) * element_b,
+            size: u64::from(at.extent_el.h) * row_pitch,
+            row_pitch,
+            array_pitch: pitch,
+            depth_pitch: pitch,
+        }
+    }
+
+    /// Pages of sparse images, which there are none of.
+    pub fn sparse_layout(&self) -> SparseLayout {
+        SparseLayout { page_px: [1, 1], page_size: PAGE_B, tail_level: 0, tail_size: self.size }
+    }
+
+    /// Copies a rectangle to or from memory on the host, by the tiling library.
+    ///
+    /// # Errors
+    /// When the image has no such rectangle.
+    ///
+    /// # Safety
+    /// `plane` is the first byte of the aspect's plane, and `memory` reaches as far as the rectangle does with rows `pitch` bytes apart.
+    pub unsafe fn copy_host(
+        &self,
+        plane: *mut u8,
+        r: &HostRegion,
+        memory: *mut u8,
+        pitch: usize,
+        to_image: bool,
+    ) -> Result<()> {
+        let l = &self.planes[self.plane(r.aspect)].layout;
+        let block = l.desc().shape.format.info().block;
+        let region = Region {
+            level: r.level,
+            layer: r.layer,
+            sample: 0,
+            origin_px: (r.origin[0], r.origin[1]),
+            extent_px: Extent::new(r.extent[0], r.extent[1]),
+        };
+        let [w, h] = [
+            r.extent[0].div_ceil(block.width_px) as usize,
+            r.extent[1].div_ceil(block.height_px) as usize,
+        ];
+        if w == 0 || h == 0 {
+            return Ok(());
+        }
+        let bytes = (h - 1) * pitch + w * l.element_B() as usize;
+        // SAFETY: as the caller says.
+        let (inside, outside) = unsafe {
+            (
+                std::slice::from_raw_parts_mut(plane, l.size_B as usize),
+                std::slice::from_raw_parts_mut(memory, bytes),
+            )
+        };
+        let moved = match to_image {
+            true => l.tile(inside, region, outside, pitch, Threads::One),
+            false => l.detile(inside, region, outside, pitch, Threads::One),
+        };
+        moved.map_err(|e| Error::new(vk::Result::ERROR_UNKNOWN, e.to_string()))
+    }
+}

@@ -1,0 +1,4 @@
+//! Query pools, which there are none of yet.
+
+/// A query pool.
+pub enum Queries {}

@@ -1,0 +1,211 @@
+//! Surface states of images.
+//!
+//! source: Mesa, isl_surface_state.c (`surf_fill_state`)
+
+use tepui_format::Format;
+use tepui_intel_chips::Generation;
+use tepui_intel_layout::{Dimension, Layout, Msaa, Tiling};
+use tepui_intel_packets::surface::{
+    RenderSurfaceState, ShaderChannelSelect as Channel, SurfaceType, TileMode,
+};
+use tepui_vulkan::backend::{ImageInfo, ViewInfo};
+use tepui_vulkan::image::aspect_format;
+use tepui_vulkan::{Error, Result, vk};
+
+use crate::encoder::mocs;
+use crate::family::Intel;
+use crate::format::{self, IDENTITY};
+
+/// The unit that a surface state is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The sampler.
+    Sampled,
+    /// Typed messages.
+    Storage,
+    /// Typed reads of texels as unsigned numbers.
+    Raw,
+    /// The render cache.
+    Target,
+}
+
+/// A part of an image as a unit sees it.
+pub struct Part<'a> {
+    /// Layout of the plane.
+    pub layout: &'a Layout,
+    /// GPU address of the plane.
+    pub address: u64,
+    /// Number of the format.
+    pub format: u32,
+    /// First level, and levels.
+    pub levels: [u32; 2],
+    /// First layer or slice, and how many.
+    pub layers: [u32; 2],
+    /// Cube faces.
+    pub cube: bool,
+    /// Sources of the components that are read.
+    pub swizzle: [Channel; 4],
+    /// Smallest level of detail.
+    pub min_lod: f32,
+}
+
+/// The surface state of an image view for a unit; `None` if the unit has no such format.
+///
+/// # Errors
+/// When the image has no surface state.
+pub fn state(
+    generation: Generation,
+    v: &ViewInfo<'_, Intel>,
+    role: Role,
+) -> Result<Option<RenderSurfaceState>> {
+    let aspect = v.range.aspect_mask;
+    let plane = v.image.plane(aspect);
+    let f = aspect_format(v.format, aspect);
+    let unknown = || Error::unsupported(format!("views of {f}"));
+    let hw = format::hw(f).ok_or_else(unknown)?;
+    let number = match role {
+        Role::Raw => match format::raw(f.info().block.bytes) {
+            Some(number) => number,
+            None => return Ok(None),
+        },
+        _ => hw.number,
+    };
+    let is_3d = v.image_info.image_type == vk::ImageType::_3D;
+    let is_cube = matches!(v.view_type, vk::ImageViewType::CUBE | vk::ImageViewType::CUBE_ARRAY);
+    let r = &v.range;
+    let layers = match is_3d {
+        // The sampler sees all slices.
+        true if v.view_type == vk::ImageViewType::_3D => {
+            [0, (v.image_info.extent[2] >> r.base_mip_level).max(1)]
+        }
+        _ => [r.base_array_layer, r.layer_count],
+    };
+    let part = Part {
+        layout: &v.image.planes[plane].layout,
+        address: v.addresses[plane],
+        format: number,
+        levels: [r.base_mip_level, r.level_count],
+        layers,
+        cube: is_cube && role == Role::Sampled,
+        swizzle: match role {
+            Role::Sampled => composed(v.swizzle, channels(f, hw.swizzle)),
+            _ => IDENTITY,
+        },
+        min_lod: v.min_lod,
+    };
+    Ok(Some(of_part(generation, &part, role)))
+}
+
+/// The surface state of a part of an image.
+pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfaceState {
+    let l = p.layout;
+    let shape = &l.desc().shape;
+    let is_3d = shape.dimension == Dimension::D3;
+    let renders = matches!(role, Role::Target | Role::Storage | Role::Raw);
+    let [first, count] = p.layers;
+    let count = count.max(1);
+    let (surface_type, depth) = match (shape.dimension, p.cube) {
+        (Dimension::D1, _) => (SurfaceType::Surftype1d, count - 1),
+        (_, true) => (SurfaceType::SurftypeCube, (count / 6).max(1) - 1),
+        (Dimension::D2 | Dimension::Cube, _) => (SurfaceType::Surftype2d, count - 1),
+        (Dimension::D3, _) => (SurfaceType::Surftype3d, shape.depth_px - 1),
+    };
+    let [level, levels] = p.levels;
+    // What is rendered to has a level, what is sampled has a first one and how many follow.
+    let (mip_count_lod, surface_min_lod) = match role {
+        Role::Target => (level, 0),
+        _ => (levels.max(1) - 1, level),
+    };
+    let rows = shape.dimension == Dimension::D1 && l.desc().tiling == Tiling::Linear;
+    RenderSurfaceState {
+        surface_type,
+        surface_format: p.format,
+        width: shape.width_px - 1,
+        height: shape.height_px - 1,
+        depth,
+        minimum_array_element: first,
+        render_target_view_extent: if renders || is_3d { count - 1 } else { 0 },
+        surface_array: !is_3d,
+        mip_count_lod,
+        surface_min_lod,
+        mip_tail_start_lod: l.tail.unwrap_or(15),
+        surface_vertical_alignment: alignment(l.align_el.h),
+        surface_horizontal_alignment: alignment(l.align_el.w),
+        surface_pitch: if rows { 0 } else { (l.row_pitch_B - 1) as u32 },
+        surface_qpitch: qpitch(l) >> 2,
+        tile_mode: match l.desc().tiling {
+            Tiling::Linear => TileMode::Linear,
+            Tiling::W => TileMode::Wmajor,
+            Tiling::X => TileMode::Xmajor,
+            Tiling::Y | Tiling::Yf => TileMode::Ymajor,
+        },
+        cube_face_enable_positive_z: true,
+        cube_face_enable_negative_z: true,
+        cube_face_enable_positive_y: true,
+        cube_face_enable_negative_y: true,
+        cube_face_enable_positive_x: true,
+        cube_face_enable_negative_x: true,
+        number_of_multisamples: shape.samples.trailing_zeros(),
+        // Depth and stencil have their samples next to each other.
+        multisampled_surface_storage_format: l.msaa == Msaa::Interleaved,
+        resource_min_lod: p.min_lod,
+        shader_channel_select_red: p.swizzle[0],
+        shader_channel_select_green: p.swizzle[1],
+        shader_channel_select_blue: p.swizzle[2],
+        shader_channel_select_alpha: p.swizzle[3],
+        mocs: u32::from(mocs(generation)),
+        surface_base_address: p.address,
+        ..RenderSurfaceState::default()
+    }
+}
+
+/// The encoding of an alignment of levels. source: genxml, `HALIGN_4` and so on
+fn alignment(elements: u32) -> u32 {
+    match elements {
+        8 => 2,
+        16 => 3,
+        _ => 1,
+    }
+}
+
+/// The distance of layers as the state counts it: rows of elements, or of 1D images pixels. source: Mesa, isl_genX_helpers.h,
+/// `isl_get_qpitch`, which halves it for 3D stencil
+fn qpitch(l: &Layout) -> u32 {
+    let desc = l.desc();
+    match (desc.shape.dimension, desc.tiling) {
+        (Dimension::D1, Tiling::Linear) => {
+            (l.row_pitch_B / u64::from(desc.shape.format.info().block.bytes)) as u32
+        }
+        (Dimension::D3, Tiling::W) => l.qpitch_el / 2,
+        _ => l.qpitch_el,
+    }
+}
+
+/// The components of a format: what it lacks is 0, or 1 for alpha.
+fn channels(f: Format, swizzle: [Channel; 4]) -> [Channel; 4] {
+    if f.info().is_depth_or_stencil() {
+        return [Channel::Red, Channel::Zero, Channel::Zero, Channel::One];
+    }
+    swizzle
+}
+
+/// The components of a view out of those of its format.
+fn composed(view: [vk::ComponentSwizzle; 4], format: [Channel; 4]) -> [Channel; 4] {
+    std::array::from_fn(|k| match view[k] {
+        vk::ComponentSwizzle::ZERO => Channel::Zero,
+        vk::ComponentSwizzle::ONE => Channel::One,
+        vk::ComponentSwizzle::R => format[0],
+        vk::ComponentSwizzle::G => format[1],
+        vk::ComponentSwizzle::B => format[2],
+        vk::ComponentSwizzle::A => format[3],
+        _ => format[k],
+    })
+}
+
+/// Slices or layers of a level of an image.
+pub fn slices(info: &ImageInfo, level: u32) -> u32 {
+    match info.image_type {
+        vk::ImageType::_3D => (info.extent[2] >> level).max(1),
+        _ => info.layers,
+    }
+}
