@@ -217,7 +217,7 @@ fn texels<B: Backend, E: MetaEncoder<Backend = B>>(
         }
         _ => Program::CopyTexels { from: from.side(), to: to.side(), samples: samples as u8 },
     };
-    let mut bindings = Vec::with_capacity(2);
+    let mut bindings = Vec::new();
     if let Texels::Image(view, packing) = from {
         bindings.push(Binding::Bits(*view, *packing));
     }

@@ -100,4 +100,4 @@ pub struct TilePrograms {
 
 /// The driver's own programs, made when they are first used.
 #[derive(Default)]
-pub struct Meta(pub(crate) Mutex<FxHashMap<MetaProgram, Arc<Shader>>>);
+pub struct Meta(pub(crate) Variants<MetaProgram, Arc<Shader>>);

@@ -17,10 +17,11 @@ use tepui_vulkan::backend::{Addresses, Descriptor, MAX_PLANES, SamplerInfo, View
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_meta::Packing;
 
 use crate::device::{Device, packet};
 use crate::family::Agx;
-use crate::format::{self, HwFormat, Packing};
+use crate::format::{self, HwFormat};
 use crate::image::Image;
 use crate::mutable::BUFFER_B;
 use crate::residency::{Alias, PageTable};
@@ -260,7 +261,7 @@ fn read_pages(row: &mut Row, image: &Image, p: &Part, table: &PageTable) -> Resu
 /// # Errors
 /// When the hardware has no such image.
 pub fn bits(image: &Image, addresses: Addresses, p: &Part, packing: &Packing) -> Result<Row> {
-    let hw = packing.hw(p.format).ok_or_else(|| no_format(p.format))?;
+    let hw = format::hw_bits(p.format, packing).ok_or_else(|| no_format(p.format))?;
     let mut row: Row = [0; ROW_B as usize];
     let texture = texture_as(image, addresses, p, hw, metadata(image, addresses, p))?;
     put(&mut row, rows::TEXTURE_B, &texture);

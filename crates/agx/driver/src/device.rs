@@ -1,6 +1,6 @@
 //! The device: code, samplers, scratch memory and recycled upload memory, shared by everything that records.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_compiler::descriptor::loads_sampler;
@@ -64,7 +64,7 @@ pub struct Device {
     /// Prologs and epilogs.
     pub part_programs: PartPrograms,
     /// Programs of copies, blits and clears.
-    pub meta: OnceLock<Meta>,
+    pub meta: Meta,
     /// Memory of expanded draws.
     pub expansion: ExpansionMemory,
 }
@@ -159,7 +159,7 @@ impl Device {
             counting: Mutex::default(),
             tile_programs: TilePrograms::default(),
             part_programs: PartPrograms::default(),
-            meta: OnceLock::new(),
+            meta: Meta::default(),
             expansion: ExpansionMemory::default(),
             kernel,
         }))

@@ -8,6 +8,7 @@ use tepui_agx_packets::texture::{Channel, Channels, TextureType};
 use tepui_format::{Component, Encoding, Format, Numeric};
 use tepui_vulkan::backend::FormatFeatures;
 use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F};
+use tepui_vulkan_meta::{Numbers, Packing};
 
 /// A format as descriptors say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +163,7 @@ pub fn is_compressible(f: Format) -> bool {
         Format::D32_SFLOAT_S8_UINT => true,
         f => {
             let is_written = f.info().is_depth_or_stencil() || format_support(f).renderable;
-            is_written && !f.info().is_planar() && Packing::new(f).is_some()
+            is_written && !f.info().is_planar() && packing(f).is_some()
         }
     }
 }
@@ -173,77 +174,23 @@ pub fn are_alike(a: Format, b: Format) -> bool {
     hw(a).zip(hw(b)).is_some_and(|(a, b)| a.channels == b.channels)
 }
 
-/// Number format in which the components of a texel are read, so that a program can reassemble its
-/// bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Numbers {
-    /// Unsigned integers: the bits themselves.
-    Uint,
-    /// Fractions of the largest number.
-    Unorm,
-    /// Unsigned floats of 10 or 11 bits, which are the upper bits of halves.
-    SmallFloat,
+/// Reassembly of a texel's bits from the components that the texture unit reads; `None` if it would lose bits.
+pub fn packing(f: Format) -> Option<Packing> {
+    let packing = Packing::of(f)?;
+    hw_bits(f, &packing).map(|_| packing)
 }
 
-/// A component of a texel: its number, first bit and bits.
-pub type Field = (u8, u8, u8);
-
-/// Reassembly of a texel's bits from the components that the texture unit reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Packing {
-    /// Number format of the components.
-    pub numbers: Numbers,
-    /// Components; unused ones have no bits.
-    pub fields: [Field; 4],
-    /// Bytes of a texel.
-    pub bytes: u8,
-}
-
-impl Packing {
-    /// The packing of a format; `None` if it would lose bits.
-    pub fn new(f: Format) -> Option<Packing> {
-        let info = f.info();
-        let (Encoding::Plain(list) | Encoding::DepthStencil(list)) = &info.encoding else {
-            return None;
-        };
-        let list = list.as_slice();
-        let bytes = info.block.bytes;
-        if !bytes.is_power_of_two() || bytes > 16 || is_padded(f) {
-            return None;
-        }
-        let numbers = if list.iter().all(|c| matches!(c.bits, 8 | 16 | 32 | 10 | 2)) {
-            Numbers::Uint
-        } else if list.iter().all(|c| c.numeric == Numeric::Unorm) {
-            Numbers::Unorm
-        } else if list.iter().all(|c| matches!(c.bits, 10 | 11)) {
-            Numbers::SmallFloat
-        } else {
-            return None;
-        };
-        let mut fields = [(0, 0, 0); 4];
-        for (to, c) in fields.iter_mut().zip(list) {
-            let component = match info.is_depth_or_stencil() {
-                true => 0,
-                false => NAMES.iter().position(|&n| n == c.component)? as u8,
-            };
-            *to = (component, c.shift as u8, c.bits);
-        }
-        let packing = Packing { numbers, fields, bytes: bytes as u8 };
-        packing.hw(f).map(|_| packing)
-    }
-
-    /// Hardware format in which the texels are read.
-    pub fn hw(&self, f: Format) -> Option<HwFormat> {
-        let own = hw(f)?;
-        let type_ = match self.numbers {
-            Numbers::Uint => TextureType::Uint,
-            Numbers::Unorm => TextureType::Unorm,
-            Numbers::SmallFloat => own.type_,
-        };
-        // The hardware must have the channels as such numbers.
-        tepui_agx_texture::format_of(own.channels, type_, false).ok()?;
-        Some(HwFormat { type_, srgb: false, ..own })
-    }
+/// Hardware format in which the texels of a [`packing`] are read.
+pub fn hw_bits(f: Format, packing: &Packing) -> Option<HwFormat> {
+    let own = hw(f)?;
+    let type_ = match packing.numbers {
+        Numbers::Uint => TextureType::Uint,
+        Numbers::Unorm => TextureType::Unorm,
+        Numbers::SmallFloat => own.type_,
+    };
+    // The hardware must have the channels as such numbers.
+    tepui_agx_texture::format_of(own.channels, type_, false).ok()?;
+    Some(HwFormat { type_, srgb: false, ..own })
 }
 
 /// Whether a texel is three words of 32 bits, which the hardware has no format for: programs read texel

@@ -3,72 +3,34 @@
 use tepui_agx_compiler::abi::tile::TARGETS;
 use tepui_agx_compiler::descriptor::ROW_B;
 use tepui_ir::NumKind;
-use tepui_vulkan::backend::{Attachment, Counts, Draw, Rendering};
+use tepui_vulkan::backend::{Counts, Draw, Rendering};
 use tepui_vulkan::command::CommandState;
-use tepui_vulkan::state::{GraphicsState, Stencil};
+use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Result, vk};
+use tepui_vulkan_meta::clear::{self, Clear};
+use tepui_vulkan_meta::view::kind_of;
+use tepui_vulkan_meta::words::{RECTANGLE, RectangleWords};
+use tepui_vulkan_meta::{self as meta, condition};
 
 use super::Encoder;
-use super::image_part::{flat, kind_of, part_of};
+use super::image_part::part_of;
 use crate::descriptor::{self, Row};
 use crate::family::Agx;
 use crate::meta::Program;
 
-/// Contents of a clear inside of a rendering.
-pub(super) struct Clear {
-    pub(super) colours: u8,
-    pub(super) integers: u8,
-    pub(super) words: [u32; 32],
-    pub(super) depth: Option<f32>,
-    pub(super) stencil: Option<u32>,
-}
-
 impl Encoder {
-    pub(super) fn clear_draw(
-        &mut self,
-        state: &mut CommandState<Agx>,
-        a: &Clear,
-        rect: &vk::ClearRect,
-        size: [u32; 2],
-    ) -> Result<()> {
-        let fragment = self.device.clone().meta(Program::ClearFragments(a.colours, a.integers))?;
-        let graphics = GraphicsState {
-            samples: state.graphics.samples,
-            depth_test: a.depth.is_some(),
-            depth_write: a.depth.is_some(),
-            depth_compare: vk::CompareOp::ALWAYS,
-            stencil_test: a.stencil.is_some(),
-            stencil_reference: [a.stencil.unwrap_or(0); 2],
-            stencil: [Stencil {
-                fail: vk::StencilOp::REPLACE,
-                pass: vk::StencilOp::REPLACE,
-                depth_fail: vk::StencilOp::REPLACE,
-                compare: vk::CompareOp::ALWAYS,
-            }; 2],
-            ..GraphicsState::default()
-        };
-        let mut own = CommandState::<Agx>::of(graphics);
-        own.bound.fragment = Some(fragment);
-        own.condition = state.condition;
-        let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
-        let depth = a.depth.unwrap_or(0.0);
-        let result = self.rectangle(own, &a.words, depth, rect, size, view_mask);
-        state.invalidate();
-        result
-    }
-
     /// Draws a rectangle of the current rendering with a fragment program of the driver's own and its words.
-    fn rectangle(
+    pub(super) fn rectangle(
         &mut self,
         mut own: CommandState<Agx>,
-        words: &[u32; 32],
+        words: &[u32],
         depth: f32,
         rect: &vk::ClearRect,
-        size: [u32; 2],
         view_mask: u32,
     ) -> Result<()> {
+        let Some(size) = self.render.as_ref().map(|r| r.size) else { return Ok(()) };
         let e = rect.rect;
-        own.bound.vertex = Some(self.device.clone().meta(Program::ClearVertices)?);
+        own.bound.vertex = Some(self.device.clone().meta(meta::Program::RectangleVertices)?);
         own.graphics.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
         own.graphics.depth_clamp = true;
         own.graphics.viewports[0] = vk::Viewport {
@@ -86,19 +48,11 @@ impl Encoder {
             ..Counts::default()
         });
         // Before the words are set: a condition is evaluated by a program with words of its own.
-        let draw = self.conditional_draw(own.condition, draw)?;
-        let to_clip = |v: i64, n: u32| (2.0 * v as f32 / n.max(1) as f32 - 1.0).to_bits();
-        let (x, y) = (i64::from(e.offset.x), i64::from(e.offset.y));
-        let corners = [
-            to_clip(x, size[0]),
-            to_clip(y, size[1]),
-            to_clip(x + i64::from(e.extent.width), size[0]),
-            to_clip(y + i64::from(e.extent.height), size[1]),
-            depth.to_bits(),
-            rect.base_array_layer,
-        ];
-        self.driver[..32].copy_from_slice(words);
-        self.driver[32..38].copy_from_slice(&corners);
+        let draw = condition::draw(self, own.condition, draw)?;
+        let corners = RectangleWords::new(e, size, depth, rect.base_array_layer);
+        self.driver[..words.len()].copy_from_slice(words);
+        self.driver[RECTANGLE as usize..][..size_of::<RectangleWords>() / 4]
+            .copy_from_slice(bytemuck::cast_slice(bytemuck::bytes_of(&corners)));
         // Internal draw: excluded from queries.
         let (query, statistics) = (self.query.take(), std::mem::take(&mut self.statistics));
         self.query_dirty |= query.is_some();
@@ -109,7 +63,7 @@ impl Encoder {
                 result = self.draw_in(r, &mut own, &draw, 0);
             }
             for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
-                self.driver[37] = view;
+                self.driver[RectangleWords::LAYER] = view;
                 own.invalidate();
                 result = result.and_then(|()| self.draw_in(r, &mut own, &draw, 0));
             }
@@ -123,7 +77,7 @@ impl Encoder {
     /// multisampled images that are never read need not be written. Returns a mask of them.
     pub(super) fn resolve_in_tile(&mut self, rendering: &Rendering<Agx>) -> Result<u8> {
         let Some(r) = &self.render else { return Ok(0) };
-        let (samples, spilled, size) = (r.tile.samples, r.layout.spilled, r.size);
+        let (samples, spilled) = (r.tile.samples, r.layout.spilled);
         if samples < 2 {
             return Ok(0);
         }
@@ -142,7 +96,7 @@ impl Encoder {
             }
             integers |= u8::from(is_integer) << k;
             self.open_attachment(to, rendering, true)?;
-            let p = flat(part_of(to, to.format), &to.image);
+            let p = part_of(to, to.format);
             rows[TARGETS + k] = descriptor::storage(&to.image, to.addresses, &p)?;
         }
         if averaged | first == 0 {
@@ -161,28 +115,14 @@ impl Encoder {
             base_array_layer: 0,
             layer_count: rendering.layers.max(1),
         };
-        self.rectangle(own, &[0; 32], 0.0, &rect, size, rendering.view_mask)?;
+        self.rectangle(own, &[], 0.0, &rect, rendering.view_mask)?;
         Ok(averaged | first)
     }
 
     /// Clears what a rendering that covers only part of its attachments clears: tiles begin with what is in memory.
-    pub(super) fn clear_area(&mut self, rendering: &Rendering<Agx>, size: [u32; 2]) -> Result<()> {
-        let mut c = Clear { colours: 0, integers: 0, words: [0; 32], depth: None, stencil: None };
-        let clears = |a: &Attachment<Agx>| a.load == vk::AttachmentLoadOp::CLEAR;
-        for (k, a) in rendering.colours.iter().enumerate() {
-            if let Some(a) = a.as_ref().filter(|a| clears(a)) {
-                c.colours |= 1 << k;
-                c.integers |= u8::from(kind_of(a.image.format) != NumKind::Float) << k;
-                c.words[4 * k..4 * k + 4].copy_from_slice(&a.clear);
-            }
-        }
-        c.depth = rendering
-            .depth
-            .as_ref()
-            .filter(|a| clears(a))
-            .map(|a| f32::from_bits(a.clear[0]).clamp(0.0, 1.0));
-        c.stencil = rendering.stencil.as_ref().filter(|a| clears(a)).map(|a| a.clear[0]);
-        if c.colours == 0 && c.depth.is_none() && c.stencil.is_none() {
+    pub(super) fn clear_area(&mut self, rendering: &Rendering<Agx>) -> Result<()> {
+        let clear = Clear::of_loads(rendering);
+        if clear.is_empty() {
             return Ok(());
         }
         let rect = vk::ClearRect {
@@ -190,11 +130,6 @@ impl Encoder {
             base_array_layer: 0,
             layer_count: rendering.layers.max(1),
         };
-        let mut state = CommandState::<Agx>::default();
-        state.graphics.samples = rendering.samples.max(1);
-        if rendering.view_mask != 0 {
-            state.rendering = Some(rendering.clone());
-        }
-        self.clear_draw(&mut state, &c, &rect, size)
+        clear::rectangle(self, &clear, &rect, rendering.samples, rendering.view_mask, None)
     }
 }

@@ -2,10 +2,10 @@
 
 use tepui_vulkan::backend::Encoder as _;
 use tepui_vulkan::{Result, vk};
+use tepui_vulkan_meta::copy;
+use tepui_vulkan_meta::query::{self, Results};
 
 use super::Encoder;
-use super::bindings::split;
-use crate::meta::Program;
 use crate::query::Queries;
 
 impl Encoder {
@@ -15,8 +15,10 @@ impl Encoder {
             self.after.push((address, value));
             return Ok(());
         }
-        let [a, b] = split(address);
-        self.run(Program::Word, &[a, b, value], &[], [1; 3])
+        self.order();
+        copy::word(self, address, value)?;
+        self.order();
+        Ok(())
     }
 
     /// Writes the words and timestamps that were deferred to the end of the render.
@@ -39,16 +41,14 @@ impl Encoder {
         stride: u64,
         flags: vk::QueryResultFlags,
     ) -> Result<()> {
-        let ([a, b], [c, d]) =
-            (split(pool.result_address(first)), split(pool.ready_address(first)));
-        let ([e, f], [g, h]) = (split(address), split(stride));
-        let p = Program::Queries {
-            values: pool.values() as u8,
-            wide: flags.contains(vk::QueryResultFlags::_64),
-            availability: flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY),
-            partial: flags.intersects(vk::QueryResultFlags::PARTIAL | vk::QueryResultFlags::WAIT),
+        let results = Results {
+            values: pool.result_address(first),
+            available: pool.ready_address(first),
+            values_each: pool.values() as u8,
+            pairs: false,
+            count,
         };
-        self.run(p, &[a, b, c, d, e, f, g, h, count], &[], [count, 1, 1])
+        query::copy(self, &results, address, stride, flags)
     }
 
     pub(super) fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {

@@ -1,8 +1,6 @@
 //! The runtime's calls.
 
 use tepui_drm::uapi::asahi as uapi;
-use tepui_format::Format;
-use tepui_ir::NumKind;
 use tepui_vulkan::backend::{
     Blit, BufferPixels, Dispatch, Draw, Encoder as Record, ImageCopy, ImageRef, Rendering,
 };
@@ -11,15 +9,11 @@ use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::draws::{DrawOutcome, ExpandingEncoder};
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_meta::clear::{self, Clear};
+use tepui_vulkan_meta::{blit, condition, copy, resolve};
 
-use super::bindings::split;
-use super::clear::Clear;
-use super::image_part::kind_of;
-use super::side::Side;
-use super::transfer::{each_aspect, has_compressed_level, side_of};
 use super::{Encoder, Unfinished};
 use crate::family::Agx;
-use crate::meta::Program;
 use crate::query::Queries;
 
 impl Record<Agx> for Encoder {
@@ -49,7 +43,7 @@ impl Record<Agx> for Encoder {
         self.compute_bindings = bindings;
         updated?;
         let bindings = self.compute_bindings.clone();
-        let dispatch = self.conditional_dispatch(state.condition, *dispatch)?;
+        let dispatch = condition::dispatch(self, state.condition, *dispatch)?;
         self.count_dispatch(&dispatch, v.workgroup.iter().product())?;
         let writes = shader.writes_memory;
         self.launch(&v, &bindings, &state.push, &dispatch, writes)
@@ -68,38 +62,15 @@ impl Record<Agx> for Encoder {
     }
 
     fn copy_buffer(&mut self, from: u64, to: u64, size: u64) -> Result<()> {
-        // Rows of 1024 units, so that no side of the dispatch overflows.
-        const ROW: u64 = 1024;
-        let unit = 1u64 << (from | to | size | 16).trailing_zeros().min(4);
-        let units = size / unit;
-        let piece = |from: u64, to: u64, width: u64, height: u64| {
-            let side = |address: u64| {
-                Side::buffer(&BufferPixels { address, row_pitch: ROW * unit, slice_pitch: 0 })
-            };
-            (side(from), side(to), [width as u32, height as u32, 1])
-        };
-        let rows = units / ROW;
-        if rows > 0 {
-            let (a, b, extent) = piece(from, to, ROW, rows);
-            self.copy(&a, &b, unit as u32, extent)?;
-        }
-        let done = rows * ROW * unit;
-        if !units.is_multiple_of(ROW) {
-            let (a, b, extent) = piece(from + done, to + done, units % ROW, 1);
-            self.copy(&a, &b, unit as u32, extent)?;
-        }
-        Ok(())
+        copy::buffer(self, from, to, size)
     }
 
     fn fill_buffer(&mut self, address: u64, size: u64, word: u32) -> Result<()> {
-        let [a, b] = split(address);
-        let count = (size / 4) as u32;
-        self.run_unordered(Program::Fill, &[a, b, count, word], &[], [count, 1, 1])
+        copy::fill(self, address, size, word)
     }
 
     fn update_buffer(&mut self, address: u64, data: &[u8]) -> Result<()> {
-        let from = self.upload(data, 16)?.address;
-        self.copy_buffer(from, address, data.len() as u64)
+        copy::update(self, address, data)
     }
 
     fn copy_buffer_image(
@@ -109,16 +80,7 @@ impl Record<Agx> for Encoder {
         extent: [u32; 3],
         to_image: bool,
     ) -> Result<()> {
-        let (side, extent, element) = side_of(image, extent)?;
-        let other = Side::buffer(&buffer);
-        if to_image {
-            self.open_target(image, &side, extent)?;
-            return self.copy(&other, &side, element, extent);
-        }
-        if has_compressed_level(image) {
-            return self.read(image, &side, &other, extent);
-        }
-        self.copy(&side, &other, element, extent)
+        copy::buffer_image(self, image, buffer, extent, to_image)
     }
 
     fn copy_image(
@@ -127,39 +89,11 @@ impl Record<Agx> for Encoder {
         to: &ImageCopy<'_, Agx>,
         extent: [u32; 3],
     ) -> Result<()> {
-        // Depth and stencil together are copied one after the other.
-        let aspects = from.layers.aspect_mask;
-        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
-        if aspects.contains(both) && from.image.1.format == Format::D32_SFLOAT_S8_UINT {
-            for aspect in [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL] {
-                let one = |c: &ImageCopy<'_, Agx>| vk::ImageSubresourceLayers {
-                    aspect_mask: aspect,
-                    ..c.layers
-                };
-                let a = ImageCopy { image: from.image, layers: one(from), offset: from.offset };
-                let b = ImageCopy { image: to.image, layers: one(to), offset: to.offset };
-                self.copy_image(&a, &b, extent)?;
-            }
-            return Ok(());
-        }
-        // The extent is in pixels of the source.
-        let (a, [width, height, slices], element) = side_of(from, extent)?;
-        let (b, [.., layers], _) = side_of(to, extent)?;
-        // Slices of a 3D image correspond to layers of another.
-        let extent = [width, height, slices.max(layers)];
-        self.open_target(to, &b, extent)?;
-        if has_compressed_level(from) {
-            return self.read(from, &a, &b, extent);
-        }
-        self.copy(&a, &b, element, extent)
+        copy::image(self, from, to, extent)
     }
 
     fn blit(&mut self, blit: &Blit<'_, Agx>) -> Result<()> {
-        let r = &blit.region;
-        for aspect in each_aspect(r.src_subresource.aspect_mask) {
-            self.blit_aspect(blit, aspect)?;
-        }
-        Ok(())
+        blit::blit(self, blit)
     }
 
     fn resolve(
@@ -169,7 +103,7 @@ impl Record<Agx> for Encoder {
         region: &vk::ImageResolve2,
         mode: vk::ResolveModeFlags,
     ) -> Result<()> {
-        self.resolve_region(from, to, region, mode)
+        resolve::region(self, from, to, region, mode)
     }
 
     fn clear_attachments(
@@ -178,31 +112,15 @@ impl Record<Agx> for Encoder {
         attachments: &[vk::ClearAttachment],
         rects: &[vk::ClearRect],
     ) -> Result<()> {
-        let Some(rendering) = &state.rendering else { return Ok(()) };
-        let mut c = Clear { colours: 0, integers: 0, words: [0; 32], depth: None, stencil: None };
-        for a in attachments {
-            // SAFETY: every bit pattern is a clear value.
-            let words = unsafe { a.clear_value.color.uint32 };
-            if a.aspect_mask.contains(vk::ImageAspectFlags::COLOR) {
-                let k = a.color_attachment as usize;
-                if let Some(Some(t)) = rendering.colours.get(k) {
-                    c.colours |= 1 << k;
-                    c.integers |= u8::from(kind_of(t.image.format) != NumKind::Float) << k;
-                    c.words[4 * k..4 * k + 4].copy_from_slice(&words);
-                }
-            }
-            if a.aspect_mask.contains(vk::ImageAspectFlags::DEPTH) && rendering.depth.is_some() {
-                c.depth = Some(f32::from_bits(words[0]).clamp(0.0, 1.0));
-            }
-            if a.aspect_mask.contains(vk::ImageAspectFlags::STENCIL) && rendering.stencil.is_some()
-            {
-                c.stencil = Some(words[1]);
-            }
-        }
-        let Some(size) = self.render.as_ref().map(|r| r.size) else { return Ok(()) };
+        let Some(rendering) = state.rendering.as_ref().filter(|_| self.render.is_some()) else {
+            return Ok(());
+        };
+        let clear = Clear::of_attachments(rendering, attachments);
+        let (samples, view_mask) = (state.graphics.samples, rendering.view_mask);
         for rect in rects {
-            self.clear_draw(state, &c, rect, size)?;
+            clear::rectangle(self, &clear, rect, samples, view_mask, state.condition)?;
         }
+        state.invalidate();
         Ok(())
     }
 
@@ -296,7 +214,7 @@ impl ExpandingEncoder<Agx> for Encoder {
         if expands && !known {
             return Ok(DrawOutcome::NeedsCounts);
         }
-        let mut draw = self.conditional_draw(state.condition, *draw)?;
+        let mut draw = condition::draw(self, state.condition, *draw)?;
         if state.feedback.active && !expands {
             self.capture(state, &draw)?;
         }
@@ -304,7 +222,8 @@ impl ExpandingEncoder<Agx> for Encoder {
         if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
             && let Some(at) = count_address.take()
         {
-            (*address, *stride) = self.counted(*address, at, *count, *stride, *indexed)?;
+            (*address, *stride) =
+                condition::counted(self, *address, at, *count, *stride, *indexed)?;
         }
         self.count_draw(state, &draw)?;
         self.draw_with(state, Unfinished { draw, view: 0, piece: 0 })

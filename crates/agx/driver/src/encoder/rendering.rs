@@ -11,7 +11,7 @@ use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
 
 use super::bindings::Bindings;
-use super::image_part::{flat, part_of};
+use super::image_part::part_of;
 use super::render::Render;
 use super::{Encoder, Work, put};
 use crate::descriptor::{self, Row};
@@ -68,7 +68,7 @@ impl Encoder {
         self.render = Some(Box::new(r));
         self.query_dirty = true;
         if !whole {
-            self.clear_area(rendering, size)?;
+            self.clear_area(rendering)?;
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ impl Encoder {
             let clear = a.clear;
             self.driver[4 * k..4 * k + 4].copy_from_slice(&clear);
             if before[k] == Before::Load {
-                let p = flat(part_of(&a.image, a.image.format), &a.image.image);
+                let p = part_of(&a.image, a.image.format);
                 rows[k][..24].copy_from_slice(&descriptor::texture(
                     &a.image.image,
                     a.image.addresses,
@@ -248,7 +248,7 @@ impl Encoder {
             if stored >> k & 1 != 0
                 && let Some(a) = a
             {
-                let p = flat(part_of(&a.image, a.image.format), &a.image.image);
+                let p = part_of(&a.image, a.image.format);
                 descriptors.extend_from_slice(&descriptor::pbe(
                     &a.image.image,
                     a.image.addresses,
@@ -361,7 +361,7 @@ impl Encoder {
                 && let Some(a) = a
             {
                 self.open_attachment(&a.image, rendering, false)?;
-                let p = flat(part_of(&a.image, a.image.format), &a.image.image);
+                let p = part_of(&a.image, a.image.format);
                 rows[k] = descriptor::storage(&a.image.image, a.image.addresses, &p)?;
             }
         }
