@@ -15,6 +15,7 @@ use crate::chain;
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::key::key_of;
 use crate::memory::{Buffer, Memory, bound, dedicated};
 use crate::object::{get, get_mut, handle, maybe, slice};
 use crate::pages::Pages;
@@ -60,6 +61,8 @@ pub struct Sampler<B: Backend> {
     pub inner: B::Sampler,
     /// The Y′CbCr conversion, which becomes a part of the shaders that use the sampler.
     pub conversion: Option<Conversion>,
+    /// Hash of everything that the sampler follows from.
+    pub(crate) key: u128,
 }
 
 /// The format in which an aspect of an image is accessed by itself.
@@ -522,15 +525,16 @@ entry! {
             let border: Option<&vk::SamplerCustomBorderColorCreateInfoEXT> = chain::find(info.next, vk::StructureType::SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT);
             let reduction: Option<&vk::SamplerReductionModeCreateInfo> = chain::find(info.next, vk::StructureType::SAMPLER_REDUCTION_MODE_CREATE_INFO);
             let is_black = d.custom_borders && info.border_color == vk::BorderColor::FLOAT_OPAQUE_BLACK;
-            let inner = B::sampler(&d.inner, &SamplerInfo {
+            let sampler = SamplerInfo {
                 core: *info,
                 border: border.map(|b| swizzled(info, b.custom_border_color.uint32)),
                 opaque_black: is_black.then(|| swizzled(info, [0, 0, 0, 1f32.to_bits()])),
                 reduction: reduction.map_or(vk::SamplerReductionMode::WEIGHTED_AVERAGE, |r| r.reduction_mode),
-            })?;
+            };
+            let inner = B::sampler(&d.inner, &sampler)?;
             let conversion: Option<&vk::SamplerYcbcrConversionInfo> = chain::find(info.next, vk::StructureType::SAMPLER_YCBCR_CONVERSION_INFO);
             let conversion = conversion.map(|c| *get::<Conversion>(c.conversion));
-            *out = handle(d.allocator(callbacks).create(Sampler::<B> { inner, conversion })?);
+            *out = handle(d.allocator(callbacks).create(Sampler::<B> { inner, conversion, key: key_of(&(sampler, conversion)) })?);
             Ok(vk::Result::SUCCESS)
         }
     }

@@ -42,6 +42,7 @@ pub mod feedback;
 pub mod host;
 pub mod image;
 pub mod instance;
+mod key;
 pub mod memory;
 pub mod object;
 pub mod offer;

@@ -9,6 +9,7 @@ use tepui_format::Format;
 use vulkanalia_sys as vk;
 
 use crate::chain;
+use crate::key::Key;
 use crate::object::slice;
 
 /// Vertex buffers and attributes.
@@ -135,6 +136,23 @@ macro_rules! state {
         impl Default for GraphicsState {
             fn default() -> GraphicsState {
                 GraphicsState { $($($field: $default,)*)* }
+            }
+        }
+
+        impl Key for GraphicsState {
+            fn add_to(&self, key: &mut Vec<u8>) {
+                $($(self.$field.add_to(key);)*)*
+            }
+        }
+
+        #[cfg(test)]
+        impl crate::key::tests::Vary for GraphicsState {
+            fn vary(&self) -> Vec<Self> {
+                let mut all = Vec::new();
+                $($(all.extend(crate::key::tests::Vary::vary(&self.$field).into_iter().map(|$field| {
+                    GraphicsState { $field, ..self.clone() }
+                }));)*)*
+                all
             }
         }
 

@@ -27,6 +27,7 @@ const MAX_PUSHED_B: u64 = 1 << 16;
 const MAX_DYNAMIC: u32 = 1 << 12;
 
 /// A binding of a set layout.
+#[derive(Clone, Debug)]
 pub struct Binding {
     /// Kind.
     pub ty: DescriptorType,
@@ -42,6 +43,8 @@ pub struct Binding {
     pub first_dynamic: u32,
     /// Samplers that the layout fixes.
     pub samplers: Vec<vk::Sampler>,
+    /// Hashes of what they follow from.
+    pub(crate) sampler_keys: Vec<u128>,
     /// The Y′CbCr conversions of `samplers`; empty when none has one.
     pub conversions: Vec<Option<Conversion>>,
 }
@@ -160,6 +163,8 @@ impl<B: Backend> SetLayout<B> {
         // SAFETY: immutable samplers live as long as the layout is made.
         let conversions = samplers.iter().map(|&s| unsafe { get::<Sampler<B>>(s) }.conversion);
         let mut conversions: Vec<_> = conversions.collect();
+        // SAFETY: as above.
+        let sampler_keys = samplers.iter().map(|&s| unsafe { get::<Sampler<B>>(s) }.key).collect();
         let planes = conversions.iter().flatten().map(Conversion::planes).max();
         if planes.is_none() {
             conversions.clear();
@@ -180,6 +185,7 @@ impl<B: Backend> SetLayout<B> {
             planes,
             first_dynamic: self.dynamic,
             samplers,
+            sampler_keys,
             conversions,
         };
         for (kind, end) in end.iter_mut().enumerate() {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk};
-use xxhash_rust::xxh3;
 
 use super::fixed::{
     depth_stencil, fragment_output, groups_of, multisample, pre_raster, vertex_input,
@@ -19,9 +18,9 @@ use crate::binary::Captured;
 use crate::cache::{self, Made, Programs};
 use crate::chain;
 use crate::command::Between;
-use crate::descriptor::SetLayout;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::key::key_of;
 use crate::object::{get, maybe, slice};
 use crate::render_pass::RenderPass;
 use crate::state::Groups;
@@ -121,8 +120,7 @@ pub(crate) unsafe fn key_of_compute<B: Backend>(
         let flags = flags_of(info.flags, info.next);
         let robust = robust(d, info.stage.next, info.next);
         let from = made_from(&[&(source_of(&info.stage, None)?, robust)], flags);
-        let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
-        Ok(xxh3::xxh3_128(format!("{from:x} {sets}").as_bytes()))
+        Ok(key_of(&(from, sets_of(maybe::<PipelineLayout<B>>(info.layout)))))
     }
 }
 
@@ -136,25 +134,11 @@ pub(crate) unsafe fn key_of_graphics<B: Backend>(
         let Front { p, flags, parts, is_library, has_libraries, discards } = front(d, info)?;
         let sources = sources_of(d, info, parts, discards, None)?;
         let from = sources_key(&sources, flags);
-        let sets = sets_text(sets_of(maybe::<PipelineLayout<B>>(info.layout)));
+        let sets = sets_of(maybe::<PipelineLayout<B>>(info.layout));
         let (state, groups) = (&p.state, [p.fixed, p.dynamic]);
         let kind = (p.parts, p.sources, is_library, has_libraries);
-        let text = format!("{from:x} {sets} {state:?} {groups:?} {kind:?}");
-        Ok(xxh3::xxh3_128(text.as_bytes()))
+        Ok(key_of(&(from, sets, state, groups, kind)))
     }
-}
-
-/// Set layouts as text.
-fn sets_text<B: Backend>(sets: &[Option<Arc<SetLayout<B>>>]) -> String {
-    let bindings = sets.iter().enumerate().flat_map(|(k, set)| {
-        let all = set.iter().flat_map(|s| &s.bindings);
-        all.map(move |(n, b)| (k, n, b))
-    });
-    let all = bindings.map(|(k, n, b)| {
-        let of = (b.ty, b.count, b.offset, b.stride, b.planes, b.first_dynamic);
-        format!("{k} {n} {of:?} {:?} {:?};", b.samplers, b.conversions)
-    });
-    all.collect()
 }
 
 /// A graphics pipeline without shaders of its own: its state, and what libraries bring.

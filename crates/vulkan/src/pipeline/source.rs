@@ -18,6 +18,7 @@ use crate::debug::{self, Flags};
 use crate::descriptor::SetLayout;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::key::key_of;
 use crate::object::{maybe, slice};
 
 /// A shader module: SPIR-V words.
@@ -121,23 +122,9 @@ pub(super) unsafe fn source_of<'a>(
 /// flags.
 pub(super) fn made_from(stages: &[&(Source<'_>, bool)], flags: vk::PipelineCreateFlags2) -> u128 {
     let dispatch_base = flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE);
-    let mut bytes = Vec::with_capacity(128);
     let switches = [captures(flags), dispatch_base, view_is_device(flags)];
-    bytes.extend(switches.map(u8::from));
-    for (s, robust) in stages {
-        bytes.extend(s.hash.to_le_bytes());
-        bytes.extend(s.stage.bits().to_le_bytes());
-        bytes.push(u8::from(*robust));
-        // Each part of variable length has its length in front.
-        bytes.extend((s.entry.len() as u64).to_le_bytes());
-        bytes.extend(s.entry.as_bytes());
-        bytes.extend((s.spec.len() as u64).to_le_bytes());
-        for (id, value) in &s.spec {
-            bytes.extend(id.to_le_bytes());
-            bytes.extend(value.to_le_bytes());
-        }
-    }
-    xxh3::xxh3_128(&bytes)
+    let stages = stages.iter().map(|(s, robust)| (s.hash, s.stage, *robust, &*s.entry, &s.spec));
+    key_of(&(switches, stages.collect::<Vec<_>>()))
 }
 
 /// Objects as a cache keeps them.
@@ -177,8 +164,7 @@ impl Source<'_> {
             .filter(|(.., b)| !b.conversions.is_empty())
             .map(|(set, n, b)| (set, n, b.planes, &b.conversions))
             .collect();
-        let text = format!("{:x} {options:?} {conversions:?}", self.hash);
-        Ok((shader, xxh3::xxh3_128(text.as_bytes())))
+        Ok((shader, key_of(&(self.hash, options, conversions))))
     }
 }
 

@@ -250,3 +250,53 @@ fn shader_objects_draw_linked_and_unlinked() {
         }
     }
 }
+
+/// The key of a compute pipeline whose layout fixes a sampler with this bias. The sampler stays.
+fn key_with_sampler(gpu: &Gpu, mip_lod_bias: f32) -> Vec<u8> {
+    let (i, d) = (gpu.i, gpu.d);
+    let info = vk::SamplerCreateInfo { mip_lod_bias, ..Default::default() };
+    let mut sampler = vk::Sampler::null();
+    ok(call!(i, PFN_vkCreateSampler, vkCreateSampler(d, &info, null(), &mut sampler)));
+    let binding = vk::DescriptorSetLayoutBinding {
+        descriptor_type: vk::DescriptorType::SAMPLER,
+        descriptor_count: 1,
+        stage_flags: vk::ShaderStageFlags::COMPUTE,
+        immutable_samplers: &sampler,
+        ..Default::default()
+    };
+    let info = vk::DescriptorSetLayoutCreateInfo {
+        binding_count: 1,
+        bindings: &binding,
+        ..Default::default()
+    };
+    let mut set = vk::DescriptorSetLayout::null();
+    ok(call!(
+        i,
+        PFN_vkCreateDescriptorSetLayout,
+        vkCreateDescriptorSetLayout(d, &info, null(), &mut set)
+    ));
+    let layout = gpu.layout(&[set]);
+    let module = gpu.module(vk::ShaderStageFlags::COMPUTE);
+    let stage = vk::PipelineShaderStageCreateInfo {
+        stage: vk::ShaderStageFlags::COMPUTE,
+        module,
+        name: c"main".as_ptr(),
+        ..Default::default()
+    };
+    let mut info = vk::ComputePipelineCreateInfo { stage, layout, ..Default::default() };
+    let of = vk::PipelineCreateInfoKHR { next: (&raw mut info).cast(), ..Default::default() };
+    let mut key = vk::PipelineBinaryKeyKHR::default();
+    ok(call!(i, PFN_vkGetPipelineKeyKHR, vkGetPipelineKeyKHR(d, &of, &mut key)));
+    call!(i, PFN_vkDestroyShaderModule, vkDestroyShaderModule(d, module, null()));
+    gpu.destroy_layout(layout);
+    call!(i, PFN_vkDestroyDescriptorSetLayout, vkDestroyDescriptorSetLayout(d, set, null()));
+    key.key[..key.key_size as usize].to_vec()
+}
+
+#[test]
+fn keys_of_pipelines_follow_from_samplers_and_not_from_their_handles() {
+    let gpu = Gpu::new();
+    let [a, b, c] = [0.5, 0.5, 0.75].map(|bias| key_with_sampler(&gpu, bias));
+    assert_eq!(a, b);
+    assert_ne!(a, c);
+}
