@@ -136,7 +136,7 @@ pub fn image<E: MetaEncoder>(
     }
     // The extent is in pixels of the source, and slices of a 3D image correspond to layers of another.
     let (a, b) = (Part::new(from, extent), Part::new(to, extent));
-    let size = [a.size[0], a.size[1], a.size[2].max(b.size[2])];
+    let size = a.size;
     let (source, target) = (e.reads(&a.level)?, e.writes(&b.level)?);
     e.before_writes(&b.area(size))?;
     texels(e, &(source, a.first), &(target, b.first), size, from.image.1.samples)

@@ -161,7 +161,7 @@ fn slices_are_layers_of_another_image() {
                 let before = gpu.surfaces.clone();
                 let layers = copied(&before[b], [0, 0, 0], 1, 2);
                 let volume = copied(&before[a], [1, 1, 2], 0, 1);
-                copy::image(&mut gpu, &layers, &volume, [7, 7, 1]).unwrap();
+                copy::image(&mut gpu, &layers, &volume, [7, 7, 2]).unwrap();
                 let (s, d) = (&gpu.surfaces[b], &gpu.surfaces[a]);
                 check(&label, (s, [0, 0, 1]), (&before[a], d, [1, 1, 2]), [7, 7, 2]);
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tepui_format::texel::{TexelCodec, load};
 use tepui_format::{Format, Numeric};
 use tepui_ir::interp::{self, Filter, Group, ImageData, SamplerData};
-use tepui_ir::{Builtin, IoLoc, Shader, Stage};
+use tepui_ir::{Builtin, IoLoc, NumKind, Shader, Stage};
 use tepui_vulkan::backend::{ImageInfo, Rendering, ViewFormats};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::builder::Words;
@@ -209,6 +209,15 @@ impl Surface {
     }
 }
 
+/// The number format of shaders' components.
+fn number_kind(f: Format) -> NumKind {
+    match f.info().numeric() {
+        Numeric::Uint => NumKind::Uint,
+        Numeric::Sint => NumKind::Sint,
+        _ => NumKind::Float,
+    }
+}
+
 /// Components of a texel in the number format of shaders.
 pub fn components(f: Format, bits: u128) -> [u64; 4] {
     let codec = TexelCodec::new(f).unwrap();
@@ -373,7 +382,12 @@ impl Gpu {
     }
 
     /// Memory with what a program may reach.
-    fn memory(&self, words: &[u32], bindings: &[Binding<'_, Family>]) -> Result<interp::Memory> {
+    fn memory(
+        &self,
+        program: &Shader,
+        words: &[u32],
+        bindings: &[Binding<'_, Family>],
+    ) -> Result<interp::Memory> {
         let bytes = word_bytes(words);
         let (push, uniforms) = match self.words {
             Words::Push => (bytes, Vec::new()),
@@ -391,6 +405,9 @@ impl Gpu {
                 Binding::Texture(v) | Binding::Sampled(v, _) | Binding::Storage(v) => (v, None),
             };
             let f = view.format;
+            let kind = packing.map_or_else(|| number_kind(f), Packing::kind);
+            let resource = program.resources.values().find(|r| r.binding == k as u32).unwrap();
+            assert_eq!((resource.texels, resource.set), (kind, 0), "{f}, binding {k}");
             let surface = &self.surfaces[self.find(&view.of)?];
             let image = surface.to_image(view.shape, |bits| match packing {
                 Some(p) => unpacked(p, f, bits),
@@ -462,7 +479,7 @@ impl MetaEncoder for Gpu {
     fn launch(&mut self, l: &Launch<'_, Family>) -> Result<()> {
         let program = self.program(l.program);
         assert_eq!(program.info.stage, Stage::Compute);
-        let mut memory = self.memory(l.words, l.bindings)?;
+        let mut memory = self.memory(&program, l.words, l.bindings)?;
         let size = program.info.workgroup_size;
         let groups = [0, 1, 2].map(|k| l.threads[k].div_ceil(size[k]));
         interp::dispatch(&program, groups, &mut memory, 1 << 24)
@@ -537,7 +554,7 @@ impl MetaEncoder for Gpu {
         assert_eq!(program.info.stage, Stage::Fragment);
         let samples = self.surfaces[target.surface].info.samples;
         assert_eq!(r.state.samples, samples);
-        let mut memory = self.memory(r.words, r.bindings)?;
+        let mut memory = self.memory(&program, r.words, r.bindings)?;
         let (e, o) = (r.rect.extent, r.rect.offset);
         for layer in r.layer..r.layer + r.layers {
             for sample in 0..samples {
