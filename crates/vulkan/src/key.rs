@@ -385,8 +385,12 @@ pub(crate) mod tests {
         let mut keys = HashMap::from([(key_of(value), format!("{value:?}"))]);
         let all = value.vary();
         for v in &all {
-            if let Some(same) = keys.insert(key_of(v), format!("{v:?}")) {
-                panic!("{v:?} and {same} have one key");
+            let text = format!("{v:?}");
+            if let Some(same) = keys.insert(key_of(v), text.clone()) {
+                let first = text.bytes().zip(same.bytes()).position(|(a, b)| a != b).unwrap_or(0);
+                let around =
+                    |t: &str| t.chars().skip(first.saturating_sub(60)).take(90).collect::<String>();
+                panic!("one key:\n{}\n{}", around(&text), around(&same));
             }
         }
         all.len()
