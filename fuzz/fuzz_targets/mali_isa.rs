@@ -1,6 +1,6 @@
 //! Machine code of Valhall, Bifrost and Midgard: bytes that decode must encode to the same word, Valhall's text must
 //! parse to the same instruction, and Midgard's exact text must assemble to the same bytes; every other input is an
-//! error, never a panic or a hang.
+//! error, never a panic or a hang. Programs of Valhall are checked for waits.
 
 #![no_main]
 
@@ -15,6 +15,11 @@ fuzz_target!(|code: &[u8]| {
             assert_eq!(asm::parse(&inst.to_string()).as_ref(), Ok(&**inst));
             let _ = validate::check(inst);
         }
+    }
+    if let Ok(program) = tepui_mali_analysis::Code::decode(code)
+        && let Ok(found) = tepui_mali_analysis::check(&program, false)
+    {
+        found.iter().for_each(|finding| assert!(!finding.text(&program).is_empty()));
     }
     let _ = asm::assemble(&disasm::program(code));
     for part in bifrost::disasm::parts(code, 0) {

@@ -30,7 +30,8 @@ use crate::intel_analysis::{self, Analysis};
     tepui disasm --gpu skl shader.bin\n  \
     tepui disasm --gpu mali-t860 --mesa shader.bin\n  \
     tepui disasm --gpu skl --cost shader.bin\n  \
-    tepui disasm --gpu tgl --scoreboard shader.bin\n\n\
+    tepui disasm --gpu tgl --scoreboard shader.bin\n  \
+    tepui disasm --gpu mali-g610 --scoreboard shader.bin\n\n\
     What --json prints:\n  \
     [{\"offset\": 0, \"bytes\": \"8800\", \"text\": \"stop\"}, …], with \"error\" and a null \"text\" \
     for bytes that are no instruction")]
@@ -56,8 +57,8 @@ pub struct Args {
     /// Intel: print cycles and waits by the model of Mesa's compiler instead of the bytes.
     #[arg(long)]
     cost: bool,
-    /// Intel Gen12: print accesses of registers that the scoreboard annotations do not order; the exit status is 1 if there
-    /// are any.
+    /// Intel Gen12: print accesses of registers that the scoreboard annotations do not order; Valhall: those that waits for
+    /// message slots do not. The exit status is 1 if there are any.
     #[arg(long, conflicts_with = "cost")]
     scoreboard: bool,
     /// Print a JSON array; with --cost, an object.

@@ -1,4 +1,4 @@
-//! Analyses of Intel's machine code for `tepui disasm`: cycles, and the software scoreboard.
+//! Analyses of machine code for `tepui disasm`: cycles and the software scoreboard of Intel's, message slots of Valhall.
 
 use serde::Serialize;
 use tepui_gpus::isa::Isa;
@@ -23,6 +23,15 @@ struct Costs<'a> {
     text: Vec<String>,
 }
 
+/// A finding of the checker of message slots, in JSON.
+#[derive(Serialize)]
+struct SlotRow {
+    offset: usize,
+    register: Option<u8>,
+    slot: Option<u8>,
+    text: String,
+}
+
 /// A finding of the scoreboard's checker, in JSON.
 #[derive(Serialize)]
 struct Row {
@@ -42,8 +51,13 @@ pub fn print(
     analysis: Analysis,
     json: bool,
 ) -> Result<(String, bool), String> {
-    let Isa::Intel(generation) = isa else {
-        return Err(format!("only code of Intel's GPUs is analysed, not of {}", isa.id()));
+    let generation = match (isa, analysis) {
+        (Isa::Intel(generation), _) => generation,
+        (Isa::Valhall, Analysis::Scoreboard) => return slots(code, json),
+        (Isa::Valhall, Analysis::Cost) | (Isa::Agx | Isa::Midgard(_) | Isa::Bifrost, _) => {
+            let what = "cycles are known of Intel's code, scoreboards of Gen12 and Valhall";
+            return Err(format!("{what}, not of {}", isa.id()));
+        }
     };
     let code = decode(generation, code)?;
     match analysis {
@@ -74,6 +88,25 @@ pub fn print(
             Ok((text, !found.is_empty()))
         }
     }
+}
+
+/// Accesses of registers that the waits of a program of Valhall do not order. The program may be a blend shader, which
+/// does not wait for the tile buffer.
+fn slots(code: &[u8], json: bool) -> Result<(String, bool), String> {
+    let code = tepui_mali_analysis::Code::decode(code).map_err(|e| e.to_string())?;
+    let found = tepui_mali_analysis::check(&code, false).map_err(|e| e.to_string())?;
+    let rows = found.iter().map(|finding| SlotRow {
+        offset: code.offset(finding.inst),
+        register: finding.register,
+        slot: finding.slot,
+        text: finding.text(&code),
+    });
+    let rows: Vec<SlotRow> = rows.collect();
+    let text = match json {
+        true => pretty(&rows)? + "\n",
+        false => rows.iter().map(|row| row.text.clone() + "\n").collect(),
+    };
+    Ok((text, !found.is_empty()))
 }
 
 /// The program without what follows its end.

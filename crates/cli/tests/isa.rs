@@ -93,7 +93,24 @@ fn intels_code_is_analysed() {
 
     let other = tepui(&["disasm", "--isa", "agx", "--cost", "--hex", "8800"], "");
     assert_eq!(other.status.code(), Some(1));
-    assert!(text(&other.stderr).contains("only code of Intel's GPUs"), "{}", text(&other.stderr));
+    assert!(text(&other.stderr).contains("are known of Intel's code"), "{}", text(&other.stderr));
+}
+
+#[test]
+fn waits_of_valhall_are_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("code.bin");
+    let path = file.to_str().unwrap();
+    let load = "LOAD.i32.unsigned.slot0FLOW @r0, r2, offset:0\nFADD.f32 r1, r0, r0\nNOP.end";
+    for (flow, status, finding) in
+        [(".wait0", 0, ""), ("", 1, "reads r0, which a message of slot 0")]
+    {
+        let source = load.replace("FLOW", flow);
+        assert!(tepui(&["asm", "--gpu", "mali-g610", "-o", path], &source).status.success());
+        let found = tepui(&["disasm", "--gpu", "mali-g610", "--scoreboard", path], "");
+        assert_eq!(found.status.code(), Some(status));
+        assert!(text(&found.stdout).contains(finding), "{}", text(&found.stdout));
+    }
 }
 
 #[test]

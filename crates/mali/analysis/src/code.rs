@@ -1,0 +1,178 @@
+//! A program of Valhall: its instructions, the registers that they access, and control flow.
+
+use tepui_mali_isa::inst::BYTES;
+use tepui_mali_isa::modifier::Slot;
+use tepui_mali_isa::modifier::fields::EQ;
+use tepui_mali_isa::operand::CONSTANTS;
+use tepui_mali_isa::{DecodeError, Flow, Inst, Op, Operand, Swizzle};
+
+/// Set of registers: bit N is register N.
+pub type RegisterSet = u64;
+
+/// Registers that a blend shader may change: r0 to r15, and the return address.
+///
+/// source: Mesa, bi_ra.c.
+const BLEND_SHADER_REGISTERS: RegisterSet = 0xffff | 1 << 48;
+
+/// A program that is not analysed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodeError {
+    /// Bytes that are no instruction.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// A branch out of the program, or to an address that is computed.
+    #[error("{offset:#x}: the target of the branch is not in the program")]
+    Target {
+        /// Offset of the branch.
+        offset: usize,
+    },
+}
+
+/// Registers that an instruction accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Registers that are read when it is issued; hardware waits until a message has read its staging registers.
+    pub reads: RegisterSet,
+    /// Registers that are written before the next instruction is issued.
+    pub writes: RegisterSet,
+    /// Registers that a message writes when it is complete.
+    pub results: RegisterSet,
+    /// The slot of the message.
+    pub slot: Option<u8>,
+    /// Registers whose values are given up.
+    pub discards: RegisterSet,
+}
+
+/// A decoded program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    insts: Vec<Inst>,
+}
+
+fn range(register: u8, count: u8) -> RegisterSet {
+    let bits = (1u128 << count.min(64)) - 1;
+    (bits << (register & 63)) as RegisterSet
+}
+
+impl Code {
+    /// Decodes a program: instructions up to the end of the bytes, or up to a word of zeros that no instruction
+    /// branches over.
+    ///
+    /// # Errors
+    /// A word is no instruction, or a branch leaves the program.
+    pub fn decode(code: &[u8]) -> Result<Code, CodeError> {
+        let mut insts = Vec::new();
+        let mut needed = 0;
+        while insts.len() * BYTES < code.len() {
+            let n = insts.len();
+            let bytes = &code[n * BYTES..];
+            // Programs are padded with zeros, which decode as NOP.
+            if n > needed && bytes.iter().take(BYTES).all(|&byte| byte == 0) {
+                break;
+            }
+            let inst = Inst::decode_at(code, n * BYTES)?;
+            let ends = inst.flow == Flow::End;
+            if let Some(to) = target(n, &inst)? {
+                needed = needed.max(to);
+            }
+            insts.push(inst);
+            if ends && n >= needed {
+                break;
+            }
+        }
+        let code = Code { insts };
+        for (n, inst) in code.insts.iter().enumerate() {
+            if let Some(to) = target(n, inst)?
+                && to > code.len()
+            {
+                return Err(CodeError::Target { offset: n * BYTES });
+            }
+        }
+        Ok(code)
+    }
+
+    /// Number of instructions.
+    pub fn len(&self) -> usize {
+        self.insts.len()
+    }
+
+    /// Whether there are no instructions.
+    pub fn is_empty(&self) -> bool {
+        self.insts.is_empty()
+    }
+
+    /// The instructions.
+    pub fn insts(&self) -> &[Inst] {
+        &self.insts
+    }
+
+    /// Offset of an instruction in bytes.
+    pub fn offset(&self, n: usize) -> usize {
+        n * BYTES
+    }
+
+    /// The instructions that may come after one; the program's length is its end.
+    pub fn successors(&self, n: usize) -> impl Iterator<Item = usize> + use<> {
+        let inst = &self.insts[n];
+        let next = (inst.flow != Flow::End && !is_always_taken(inst)).then_some(n + 1);
+        // The targets were checked when the program was decoded.
+        next.into_iter().chain(target(n, inst).ok().flatten())
+    }
+
+    /// Registers that an instruction accesses.
+    pub fn access(&self, n: usize) -> Access {
+        let inst = &self.insts[n];
+        let row = inst.op.row();
+        let mut access = Access::default();
+        for (field, source) in row.form.sources.iter().zip(&inst.sources) {
+            if let Operand::Register { index, last } = source.operand {
+                let pair = row.source_width(field) == 64 && source.swizzle == Swizzle::Identity;
+                let set = range(index, if pair { 2 } else { 1 });
+                access.reads |= set;
+                access.discards |= if last { set } else { 0 };
+            }
+        }
+        for (field, staging) in row.form.staging.iter().zip(&inst.staging) {
+            let set = range(staging.register, staging.count);
+            match field.write {
+                true => access.results |= set,
+                false => access.reads |= set,
+            }
+        }
+        if let Some(dest) = inst.dest {
+            access.writes = range(dest.register, if row.width == 64 { 2 } else { 1 });
+        }
+        if row.form.unit.is_message() {
+            // ATEST has no field for its slot.
+            access.slot = Some(inst.modifier::<Slot>().map_or(0, |slot| slot as u8));
+        }
+        if inst.op == Op::BLEND && inst.flow != Flow::End {
+            access.discards |= BLEND_SHADER_REGISTERS;
+        }
+        access.discards &= !(access.writes | access.results);
+        access
+    }
+}
+
+/// Whether an instruction is a branch on a constant that is always taken.
+fn is_always_taken(inst: &Inst) -> bool {
+    let zero = |operand| match operand {
+        Operand::Constant(index) => CONSTANTS.get(usize::from(index)) == Some(&0),
+        _ => false,
+    };
+    inst.op == Op::BRANCHZ && inst.flag(&EQ) && inst.sources.iter().all(|s| zero(s.operand))
+}
+
+/// The target of a branch: an instruction, or the end of the program. BLEND branches over a call of a blend shader.
+fn target(n: usize, inst: &Inst) -> Result<Option<usize>, CodeError> {
+    let leaves = CodeError::Target { offset: n * BYTES };
+    let by = match inst.op {
+        Op::BRANCHZ => inst.immediate("offset"),
+        Op::BLEND => inst.immediate("target").filter(|&by| by != 0),
+        Op::BRANCHZI => return Err(leaves),
+        _ => None,
+    };
+    let to = |by: i64| usize::try_from(n as i64 + 1 + by).map_err(|_| leaves);
+    by.map(to).transpose()
+}

@@ -1,0 +1,10 @@
+//! Static analyses of machine code of Mali GPUs.
+//!
+//! [`code`] decodes a program of Valhall and knows the registers that each instruction accesses and where execution
+//! continues. [`slots`] checks that a program waits for the messages whose results it uses.
+
+pub mod code;
+pub mod slots;
+
+pub use code::{Access, Code, CodeError};
+pub use slots::{Finding, Hazard, SlotError, check};
