@@ -128,12 +128,12 @@ pub struct BindMap {
 }
 
 impl BindMap {
-    /// Finds what a shader reads.
+    /// Finds what a shader reads. The binding table begins with `surfaces`.
     ///
     /// # Errors
     /// When there is more than registers hold, or an access whose place is not known before.
-    pub fn new(s: &Shader) -> Result<BindMap> {
-        let mut map = BindMap { start: 1, ..BindMap::default() };
+    pub fn new(s: &Shader, surfaces: Vec<Surface>) -> Result<BindMap> {
+        let mut map = BindMap { start: 1, surfaces, ..BindMap::default() };
         let mut failed = None;
         let mut push_dwords = 0;
         s.walk(|s, _, i| match (s.insts[i].op, s.insts[i].attrs) {

@@ -44,7 +44,7 @@ pub(crate) fn words(ty: Type) -> u8 {
 
 /// The varying of a slot, and its first component there, for the word `k` of an access; `None` for built-ins that are none.
 pub(crate) fn place(slot: &IoSlot, k: u8) -> Option<(Varying, u8)> {
-    let component = slot.component + k;
+    let component = slot.component.saturating_add(k);
     match slot.loc {
         IoLoc::Location(n) => Some((Varying::Location(n), component)),
         IoLoc::Builtin(Builtin::Position) => Some((Varying::Position, component)),
@@ -66,7 +66,7 @@ fn distance(component: u8) -> (Varying, u8) {
 
 /// Checks a location, and that an access does not pass its end.
 fn check(s: &Shader, i: Inst, slot: &IoSlot, ty: Type) -> Result<()> {
-    let end = slot.component + words(ty);
+    let end = slot.component.saturating_add(words(ty));
     match slot.loc {
         IoLoc::Location(n) if n >= MAX_LOCATIONS => {
             let (needed, limit) = (u64::from(n) + 1, u64::from(MAX_LOCATIONS));

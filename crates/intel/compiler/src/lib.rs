@@ -62,6 +62,9 @@ pub const fn max_threads(generation: Generation) -> u32 {
 /// Maximum bytes of scratch memory of a thread: 2 MiB are what MEDIA_VFE_STATE can give.
 const MAX_SCRATCH: u64 = 2 << 20;
 
+/// Maximum number of registers that inputs and constants take, so that some are left for values.
+const MAX_INPUTS: u64 = 104;
+
 /// Units of scalar values above which all values are planes: scalar values are not spilled.
 const MAX_SCALAR_UNITS: u16 = 72;
 
@@ -270,11 +273,17 @@ impl Compilation<'_> {
     }
 
     fn back_end(&mut self, width: u8) -> Result<Program> {
+        if let StageInfo::Fragment(info) = &self.stage
+            && (info.stencil || info.dual_source)
+            && width != 8
+        {
+            return Err(Error::Feature("stencil or a second colour for other than 8 channels"));
+        }
         match width {
             8 => back_end_of::<8>(self),
             16 => back_end_of::<16>(self),
             32 if self.s.info.stage == Stage::Compute => back_end_of::<32>(self),
-            _ => Err(Error::Internal(format!("programs have no {width} channels"))),
+            _ => Err(Error::Feature("this number of channels")),
         }
     }
 }
@@ -399,7 +408,7 @@ fn selected<const W: u8>(
     scalars: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<(mir::Function, select::Ending, BindMap, u16)> {
-    let mut map = BindMap::new(s)?;
+    let mut map = BindMap::new(s, stage.surfaces())?;
     let scalars = scalars.then(|| scalars::Scalars::new(s));
     let (mut f, ending) = select::select(s, generation, W, stage, scalars, &mut map)?;
     after("select", Snapshot::Mir(&f));
@@ -433,7 +442,9 @@ fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
         }
         done => done,
     };
-    let registers = Layout::new(&stage, map.registers(), W).registers(&stage, W, unmasked, options);
+    let layout = Layout::new(&stage, map.registers(), W);
+    check_limit("registers of inputs and constants", layout.first.into(), MAX_INPUTS)?;
+    let registers = layout.registers(&stage, W, unmasked, options);
     let room = registers.values.len();
     let mut live = liveness::Liveness::new(&f)?;
     let (mut pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);

@@ -284,8 +284,11 @@ impl Emit {
         let desc = descriptor::lengths(lengths[0], registers(response), m.header);
         out.send.desc = Desc::Immediate(m.control | desc);
         out.send.ex_desc = Desc::Immediate(descriptor::payload1(lengths[1]));
-        // Scratch memory, with a header, is the invocation's own.
-        if m.effect == MessageEffect::Write && !m.header {
+        // Scratch memory is the invocation's own.
+        let scratch = m.header
+            && m.sfid == Sfid::DataCache0
+            && m.control as u8 == descriptor::STATELESS_NON_COHERENT;
+        if m.effect == MessageEffect::Write && !scratch {
             self.only_live(&mut out);
         }
         self.push(out);

@@ -43,7 +43,6 @@ impl Select<'_> {
                 self.io.position[k] = Comp::Val(self.preload(at));
             }
         }
-        self.bind_targets(info);
         let reads = self.s.any(|s, _, i| s.insts[i].op == Op::IsHelper);
         if info.kills || info.side_effects || reads {
             self.effect(mir::Op::BeginLive);

@@ -6,7 +6,7 @@
 use super::alu::mov;
 use super::convert::int_type;
 use super::{Comp, Select, Source};
-use crate::bind::Constant;
+use crate::bind::{Constant, Surface};
 use crate::error::Result;
 use crate::interface::place;
 use crate::mir::{Inst, MOp, Operand, planes};
@@ -30,6 +30,18 @@ pub enum Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// The first surfaces of the binding table: the colour targets of fragments up to the last one that is written.
+    pub fn surfaces(&self) -> Vec<Surface> {
+        match self {
+            Stage::Fragment(FragmentInfo { targets: 0, .. }, ..) => vec![Surface::NoTarget],
+            Stage::Fragment(info, ..) => {
+                let end = u8::BITS - info.targets.leading_zeros();
+                (0..end as u8).map(Surface::Target).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The register at which constants begin.
     pub fn start(&self) -> u16 {
         match self {

@@ -1,7 +1,6 @@
 //! Outputs of fragment shaders, and render target writes.
 
 use super::{Comp, Ending, Select, Source};
-use crate::bind::Surface;
 use crate::emit::RESERVED;
 use crate::error::Result;
 use crate::mir::{GRF_UNITS, Inst, MOp, Op, Operand, plane_units};
@@ -60,18 +59,6 @@ impl Select<'_> {
             *to = word;
         }
         Ok(())
-    }
-
-    /// Gives targets the first entries of the binding table.
-    pub(super) fn bind_targets(&mut self, info: &FragmentInfo) {
-        match info.targets {
-            0 => _ = self.map.surface(Surface::NoTarget),
-            targets => {
-                for n in 0..u8::BITS - targets.leading_zeros() {
-                    self.map.surface(Surface::Target(n as u8));
-                }
-            }
-        }
     }
 
     /// Writes the targets; the last write ends the thread.

@@ -3,6 +3,7 @@
 mod basics;
 mod effects;
 mod outputs;
+mod random;
 mod rig;
 mod samples;
 mod vertices;

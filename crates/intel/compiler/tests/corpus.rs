@@ -1,0 +1,103 @@
+//! Third-party shaders of all stages: each is compiled or refused with a reason; the compiler finds no error in its own
+//! output, and the code of every number of channels decodes.
+//!
+//! Runs over `.spv` files below the directories in `TEPUI_SHADERS` (separated by colons), or else the corpus of
+//! `tools/corpus`, SPIR-V and WGSL, which it brings.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use tepui_intel_compiler::{Options, Program, compile};
+use tepui_intel_isa::{Generation, Inst};
+use tepui_ir::Stage;
+
+fn files() -> Vec<PathBuf> {
+    match std::env::var("TEPUI_SHADERS") {
+        Ok(list) => {
+            let dirs: Vec<PathBuf> = list.split(':').map(PathBuf::from).collect();
+            tepui_corpus::modules(&dirs).expect("the directories can be read")
+        }
+        Err(_) => [tepui_corpus::corpus(""), tepui_corpus::wgsl("")].concat(),
+    }
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    /// By stage: compiled shaders, and fragment shaders of two widths among them.
+    compiled: BTreeMap<&'static str, [usize; 2]>,
+    refused: BTreeMap<String, Vec<String>>,
+    wrong: Vec<String>,
+}
+
+fn decodes(p: &Program) -> Result<(), String> {
+    for v in &p.variants {
+        let (mut at, end) = (v.offset as usize, (v.offset + v.stats.bytes) as usize);
+        while at < end {
+            let inst = Inst::decode(Generation::Gen9, &p.code, at).map_err(|e| e.to_string())?;
+            at += inst.bytes();
+        }
+        if at != end {
+            return Err(format!("SIMD{}: the code ends within an instruction", v.width));
+        }
+    }
+    Ok(())
+}
+
+fn one(mut s: tepui_ir::Shader, name: &str, stage: Stage, t: &mut Tally) {
+    let options = Options { check: true, ..Options::default() };
+    match compile(&mut s, Generation::Gen9, &options) {
+        Ok(p) => {
+            let counts = t.compiled.entry(stage.name()).or_default();
+            counts[0] += 1;
+            counts[1] += usize::from(p.variants.len() > 1);
+            if let Err(e) = decodes(&p) {
+                t.wrong.push(format!("{name} {stage}: {e}"));
+            }
+        }
+        Err(e) if e.is_bug() => t.wrong.push(format!("{name} {stage}: {e}")),
+        Err(e) => {
+            let e = e.to_string();
+            let why = e.split_once(": ").map_or(e.as_str(), |w| w.1);
+            t.refused.entry(why.to_owned()).or_default().push(name.to_owned());
+        }
+    }
+}
+
+#[test]
+fn shaders_of_the_corpus_are_compiled_or_refused() {
+    let mut t = Tally::default();
+    for f in files() {
+        let words = match tepui_corpus::read(&f) {
+            Ok(words) => words,
+            // naga does not take all WGSL that there is.
+            Err(e) if f.extension().is_some_and(|x| x == "wgsl") => {
+                println!("{e}");
+                continue;
+            }
+            Err(e) => panic!("{e}"),
+        };
+        let Ok(entries) = tepui_spirv::entry_points(&words) else { continue };
+        for (entry, stage) in entries {
+            let Some(stage) = stage else { continue };
+            let options = tepui_spirv::Options {
+                entry: Some(entry),
+                stage: Some(stage),
+                ..Default::default()
+            };
+            let name = f.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+            let Ok(s) = tepui_spirv::translate(&words, &options) else { continue };
+            let r = catch_unwind(AssertUnwindSafe(|| one(s, &name, stage, &mut t)));
+            if let Err(p) = r {
+                let text = p.downcast_ref::<String>().cloned().unwrap_or_default();
+                t.wrong.push(format!("{name}: crashed: {}", text.lines().next().unwrap_or("")));
+            }
+        }
+    }
+    for (stage, [all, both]) in &t.compiled {
+        println!("{stage}: {all} compiled, {both} of them for 8 and 16 channels");
+    }
+    for (why, names) in &t.refused {
+        println!("{:5} refused: {why} ({})", names.len(), names[0]);
+    }
+    assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
+}
