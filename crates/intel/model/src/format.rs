@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn stored_integers_divide_to_what_texels_mean() {
         let mut seed = 1u32;
-        for &(number, format) in TABLE.iter().chain(OPAQUE) {
+        for &SurfaceFormat { number, format, .. } in TABLE.iter().chain(OPAQUE) {
             let found = find(number).unwrap();
             for _ in 0..64 {
                 let mut bytes = [0; MAX_BYTES];
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn components_have_the_bits_that_merging_changes() {
-        for &(number, format) in TABLE {
+        for &SurfaceFormat { number, format, .. } in TABLE {
             let found = find(number).unwrap();
             for write in 0..16u32 {
                 let write = [0, 1, 2, 3].map(|c| write >> c & 1 != 0);
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_codec() {
-        for &(number, format) in TABLE {
+        for &SurfaceFormat { number, format, .. } in TABLE {
             let found = find(number).unwrap_or_else(|| panic!("{}", format.name()));
             assert!(found.bytes <= MAX_BYTES, "{}", format.name());
         }

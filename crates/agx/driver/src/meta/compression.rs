@@ -11,7 +11,7 @@ use tepui_ir::{Attrs, Barrier, Dim, MemSet, Op, ResKind, Scope, TexOperands, Typ
 use tepui_vulkan_kit::MetaBuilder;
 use tepui_vulkan_meta::texels::{address, spread};
 use tepui_vulkan_meta::words::SideWords;
-use tepui_vulkan_meta::{Packing, image};
+use tepui_vulkan_meta::{Order, Packing, image};
 
 /// Threads of a workgroup that opens a tile: a SIMD-group.
 pub const GROUP: u32 = 32;
@@ -178,7 +178,7 @@ fn expand(m: &mut MetaBuilder<'_>, packing: &Packing, samples: u8, at: [Value; 3
             let both = m.op(Op::IAnd, in_x, in_y);
             m.when(both, |m| {
                 let element = u32::from(packing.bytes) * u32::from(samples);
-                let to = address(m, word!(side), true, element, [x, y, at[2]]);
+                let to = address(m, word!(side), Order::Morton, element, [x, y, at[2]]);
                 for (s, colour) in (0..).zip(colours) {
                     let words = packing.pack(m, colour);
                     packing.store(m, to, &words, s * i32::from(packing.bytes));
