@@ -14,7 +14,7 @@ mod pool;
 use tepui_format::Format;
 
 use crate::axis::Axis;
-use crate::kernels::{Located, Scattered};
+use crate::kernels::{BlockSizes, Located, Scattered};
 use crate::unpack::Unpacker;
 use crate::{Ints, Kernels, Row, TextureUnit, lanes};
 
@@ -127,12 +127,14 @@ impl Blocks {
     ) {
         let Some(codec) = unpacker.codec() else { return };
         let BlockQuad { host, level, axes, exec } = *quad;
-        let shift = codec.bytes().ilog2();
         let block = unpacker.format.info().block;
-        let size = [block.width_px, block.height_px];
-        let texel = pool::texel_shift(codec);
+        let sizes = BlockSizes {
+            shift: codec.bytes().ilog2(),
+            texels: [block.width_px, block.height_px],
+            texel_shift: pool::texel_shift(codec),
+        };
         let (mut offsets, mut places) = ([[0; N]; 4], [[0; N]; 4]);
-        kernels.block_corners(level, shift, size, texel, axes, &mut offsets, &mut places);
+        kernels.block_corners(level, sizes, axes, &mut offsets, &mut places);
         let pool = &mut self.pools[pool::size_of(codec)];
         // SAFETY: `BlockQuad` has the promise that blocks can be read.
         let located = unsafe { Located::new(pool, codec, unpacker.format, host, &offsets, exec) };
@@ -141,7 +143,8 @@ impl Blocks {
         if found {
             for (places, words) in places.iter().zip(taps) {
                 // SAFETY: `locate` has found places of texels of the pool.
-                let texels = unsafe { Scattered::new(pool.host(), places, exec, 1 << texel) };
+                let texels =
+                    unsafe { Scattered::new(pool.host(), places, exec, 1 << sizes.texel_shift) };
                 kernels.texels(&texels, words);
             }
             return;

@@ -13,18 +13,27 @@ use crate::{LevelLayout, Row};
 /// 32 bits.
 const RECIPROCAL_BITS: u32 = 17;
 
-/// Offsets of the blocks of the four texels of two axes from the level's start, and of the texels within decoded blocks, of which a texel
-/// has `1 << texel` bytes.
+/// Sizes of the blocks of a format.
+#[derive(Clone, Copy)]
+pub struct BlockSizes {
+    /// Logarithm of a block's bytes.
+    pub shift: u32,
+    /// Width and height in texels.
+    pub texels: [u32; 2],
+    /// Logarithm of a decoded texel's bytes.
+    pub texel_shift: u32,
+}
+
+/// Offsets of the blocks of the four texels of two axes from the level's start, and of the texels within decoded blocks.
 #[inline(always)]
 pub fn block_corners<const N: usize>(
     level: &impl LevelLayout,
-    shift: u32,
-    [width, height]: [u32; 2],
-    texel: u32,
+    sizes: BlockSizes,
     axes: &[Axis<N>; 3],
     blocks: &mut [Row<N>; 4],
     texels: &mut [Row<N>; 4],
 ) {
+    let BlockSizes { shift, texels: [width, height], texel_shift: texel } = sizes;
     let [x, y, _] = axes;
     let [across, down] = [width, height].map(|side| (1u32 << RECIPROCAL_BITS).div_ceil(side));
     let place = |at: u32, side: u32, reciprocal: u32| {

@@ -12,6 +12,7 @@ mod places;
 mod words;
 
 pub use self::blend::{Quad, Tap};
+pub use self::blocks::BlockSizes;
 pub(crate) use self::blocks::Located;
 pub use self::deliver::{Pick, Result};
 pub use self::host::Vectors;
@@ -132,8 +133,8 @@ kernels! {
     block_offsets(level: &U::Level, shift: u32, at: [&Ints<N>; 2], out: &mut Row<N>) = places::block_offsets;
     /// Version of `texel_offsets` for the four texels of two axes.
     corners(level: &U::Level, shift: u32, keep: [u32; 2], axes: &[Axis<N>; 3], out: &mut [Row<N>; 4]) = places::corners;
-    /// Offsets of the blocks of the four texels of two axes, and of the texels within decoded blocks of `size` texels of `1 << texel` bytes.
-    block_corners(level: &U::Level, shift: u32, size: [u32; 2], texel: u32, axes: &[Axis<N>; 3], blocks: &mut [Row<N>; 4], texels: &mut [Row<N>; 4]) = blocks::block_corners;
+    /// Offsets of the blocks of the four texels of two axes, and of the texels within decoded blocks.
+    block_corners(level: &U::Level, sizes: BlockSizes, axes: &[Axis<N>; 3], blocks: &mut [Row<N>; 4], texels: &mut [Row<N>; 4]) = blocks::block_corners;
     /// Adds the places of decoded blocks to those of texels within them, unless two blocks have the same place.
     locate(located: Located<'_, N>, places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate::<N, WIDTH>;
     /// The lowest and the highest of columns and of lines, two in each lane of `exec`.
