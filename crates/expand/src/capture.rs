@@ -9,22 +9,30 @@
 //! numbers in which the driver has expanded strips, fans and restarts
 //! to points, lines or triangles, as Mesa does for its geometry pipeline. (source: Mesa,
 //! hk_cmd_draw.c and libagx/geometry.cl, "unroll") The driver computes how many primitives fit;
-//! vertices from [`LIMIT`] on are not captured. Records for the next stage always have room.
+//! vertices from [`CaptureWords::limit`] on are not captured. Records for the next stage always have room.
 
-use crate::{Record, WordAddress};
+use crate::{Record, WordAddress, driver, driver_in};
 use tepui_ir::{
     Attrs, Builder, Builtin, Capture, Inst, IoLoc, IoSlot, Mem, Op, Shader, Type, Value,
 };
 use tepui_passes::lower_io;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
+use tepui_sysval::{Long, push_words};
 
-/// Words of the driver's data ([`Op::LoadUniform`]): the addresses of the four buffers, where
-/// their first vertex goes.
-pub const ADDRESSES: u32 = 0;
-/// The number of vertices of an instance.
-pub const VERTICES: u32 = 32;
-/// The number of vertices that have room in every buffer.
-pub const LIMIT: u32 = 36;
+push_words! {
+    /// Words of a vertex shader that captures or leaves records.
+    pub struct CaptureWords {
+        /// Addresses of the buffers, where their first vertex goes; records are in the first.
+        pub buffers: [Long; MAX_BUFFERS],
+        /// The number of vertices of an instance.
+        pub vertices: u32,
+        /// The number of vertices that have room in every buffer.
+        pub limit: u32,
+    }
+}
+
+/// Buffers of captured vertices. source: `maxTransformFeedbackBuffers`, of which applications may expect four
+pub const MAX_BUFFERS: usize = 4;
 
 /// Destination of the outputs of a vertex shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +67,7 @@ fn guard(s: &mut Shader) {
     let mut b = Builder::at(s, root);
     let id = b.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
     let x = b.extract(id, 0);
-    let at = b.u32(VERTICES);
-    let mem = Mem { align_log2: 2, ..Mem::default() };
-    let count = b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], Type::B32);
+    let count = driver(&mut b, CaptureWords::VERTICES);
     let inside = b.alu(Op::ULt, &[x, count]);
     b.if_(inside, then, other, &[]);
     b.yield_(&[]);
@@ -84,11 +90,13 @@ impl Lowering for Stores {
         match self {
             Stores::Captures(captures) => {
                 for c in captures {
-                    if let Some(offset) = place(c, slot) {
+                    // Buffers that there are not take nothing.
+                    let buffer = CaptureWords::BUFFERS.get(c.buffer as usize);
+                    if let (Some(offset), Some(buffer)) = (place(c, slot), buffer) {
                         let number = vertex(e);
-                        let limit = driver(e, LIMIT, Type::B32);
+                        let limit = driver_in(e, CaptureWords::LIMIT);
                         let room = e.op(Op::ULt, &[number, limit]);
-                        let base = driver(e, ADDRESSES + 8 * c.buffer, Type::B64);
+                        let base = driver_in(e, buffer);
                         let stride = e.u32(c.stride);
                         let [number, stride] =
                             [number, stride].map(|v| e.convert(Op::U2U, v, Type::B64));
@@ -101,7 +109,11 @@ impl Lowering for Stores {
             Stores::Record(record) => {
                 if let Some(offset) = record.offset(slot) {
                     let number = vertex(e);
-                    let at = WordAddress::at(e, ADDRESSES).plus(e, number, record.stride());
+                    let at = WordAddress::at(e, CaptureWords::BUFFERS.at(0)).plus(
+                        e,
+                        number,
+                        record.stride(),
+                    );
                     let at = at.offset_by(e, offset).address(e);
                     store(e, at, 0, value);
                 }
@@ -144,7 +156,7 @@ fn vertex(e: &mut Emit) -> Value {
         Type::vec(32, 3),
     );
     let (x, y) = (e.extract(id, 0), e.extract(id, 1));
-    let per_instance = driver(e, VERTICES, Type::B32);
+    let per_instance = driver_in(e, CaptureWords::VERTICES);
     let before = e.op(Op::IMul, &[y, per_instance]);
     e.op(Op::IAdd, &[before, x])
 }
@@ -157,12 +169,6 @@ fn store(e: &mut Emit, at: Value, offset: u32, value: Value) {
         ..Mem::default()
     };
     e.inst(Op::StoreGlobal, Attrs::Mem(mem), &[at, value], &[]);
-}
-
-/// A word, or two, of the driver's data.
-fn driver(e: &mut Emit, offset: u32, ty: Type) -> Value {
-    let at = e.u32(offset);
-    e.value(Op::LoadUniform, Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }), &[at], ty)
 }
 
 #[cfg(test)]

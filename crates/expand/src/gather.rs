@@ -4,30 +4,32 @@
 //! the counts into the numbers of first primitives by a prefix sum. [`shader`] stores the captured
 //! outputs of the primitives that fit.
 
+use crate::capture::MAX_BUFFERS;
 use crate::record::Record;
-use crate::{Emission, RESTART};
+use crate::{Emission, RESTART, driver};
 use tepui_ir::{
     Attrs, Builder, Builtin, Capture, IoLoc, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage,
     Type, Value, Var, VarData,
 };
+use tepui_sysval::{Long, push_words};
 
-/// Byte offsets of the driver's words, two words for an address.
-pub mod word {
-    /// Address of the index list of all invocations.
-    pub const LIST: u32 = 0;
-    /// Address of a word for each invocation: the number of its primitives, which [`super::count`]
-    /// writes, then the number of its first primitive.
-    pub const TABLE: u32 = 8;
-    /// Address of the records that indices name.
-    pub const RECORDS: u32 = 16;
-    /// Invocations.
-    pub const COUNT: u32 = 24;
-    /// Addresses of the four buffers.
-    pub const BUFFERS: u32 = 32;
-    /// Vertices that fit into the buffers.
-    pub const LIMIT: u32 = 64;
-    /// Bytes of all words.
-    pub const BYTES: u32 = 68;
+push_words! {
+    /// Words of the programs.
+    pub struct GatherWords {
+        /// Address of the index list of all invocations.
+        pub list: Long,
+        /// Address of a word for each invocation: the number of its primitives, which [`count`]
+        /// writes, then the number of its first primitive.
+        pub table: Long,
+        /// Address of the records that indices name.
+        pub records: Long,
+        /// Invocations.
+        pub invocations: u32,
+        /// Vertices that fit into the buffers.
+        pub limit: u32,
+        /// Addresses of the four buffers.
+        pub buffers: [Long; MAX_BUFFERS],
+    }
 }
 
 /// Vertices of an emitted primitive.
@@ -71,7 +73,7 @@ pub fn shader(
         let each_value = b.u32(each);
         let from = b.alu(Op::IMul, &[n, each_value]);
         let end = b.alu(Op::IAdd, &[from, each_value]);
-        let limit = driver(b, word::LIMIT, Type::B32);
+        let limit = driver(b, GatherWords::LIMIT);
         let fits = b.alu(Op::UGe, &[limit, end]);
         let then = b.shader.make_region();
         {
@@ -80,12 +82,16 @@ pub fn shader(
                 let back = index_distance(&mut b, each, v, run, last);
                 let at = b.alu(Op::ISub, &[k, back]);
                 let index = w.index(&mut b, at);
-                let records = driver(&mut b, word::RECORDS, Type::B64);
+                let records = driver(&mut b, GatherWords::RECORDS);
                 let from_record = scaled(&mut b, records, index, record.stride());
                 let v = b.u32(v);
                 let to = b.alu(Op::IAdd, &[from, v]);
                 for c in captures {
-                    let buffer = driver(&mut b, word::BUFFERS + 8 * c.buffer, Type::B64);
+                    // Buffers that there are not take nothing.
+                    let Some(buffer) = GatherWords::BUFFERS.get(c.buffer as usize) else {
+                        continue;
+                    };
+                    let buffer = driver(&mut b, buffer);
                     let to = scaled(&mut b, buffer, to, c.stride);
                     copy(&mut b, c, record, from_record, to);
                 }
@@ -169,7 +175,7 @@ struct Walk {
 impl Walk {
     /// Address of the invocation's word.
     fn table_entry(&self, b: &mut Builder<'_>) -> Value {
-        let table = driver(b, word::TABLE, Type::B64);
+        let table = driver(b, GatherWords::TABLE);
         scaled(b, table, self.x, 4)
     }
 
@@ -178,13 +184,13 @@ impl Walk {
         let n = b.u32(self.indices);
         let mut x = self.x;
         if self.list > 0 {
-            let (count, before) = (driver(b, word::COUNT, Type::B32), b.u32(self.list));
+            let (count, before) = (driver(b, GatherWords::INVOCATIONS), b.u32(self.list));
             let before = b.alu(Op::IMul, &[count, before]);
             x = b.alu(Op::IAdd, &[x, before]);
         }
         let first = b.alu(Op::IMul, &[x, n]);
         let at = b.alu(Op::IAdd, &[first, k]);
-        let list = driver(b, word::LIST, Type::B64);
+        let list = driver(b, GatherWords::LIST);
         let from = scaled(b, list, at, 4);
         load(b, from, 0, Type::B32)
     }
@@ -225,7 +231,7 @@ fn walk(
     let mut b = Builder::new(&mut s);
     let id = b.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
     let x = b.extract(id, 0);
-    let count = driver(&mut b, word::COUNT, Type::B32);
+    let count = driver(&mut b, GatherWords::INVOCATIONS);
     let inside = b.alu(Op::ULt, &[x, count]);
     let w = Walk { x, indices: emission.indices, list, primitives };
     let then = b.shader.make_region();
@@ -285,12 +291,6 @@ fn nothing(b: &mut Builder<'_>) -> Region {
     let r = b.shader.make_region();
     Builder::at(b.shader, r).yield_(&[]);
     r
-}
-
-fn driver(b: &mut Builder<'_>, offset: u32, ty: Type) -> Value {
-    let at = b.u32(offset);
-    let mem = Mem { align_log2: 2, ..Mem::default() };
-    b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], ty)
 }
 
 /// `base + number * stride`.

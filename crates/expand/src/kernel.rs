@@ -6,9 +6,11 @@
 use std::cell::{Cell, RefCell};
 use std::ops::{Add, BitAnd, BitOr, Mul, Not, Shl, Shr, Sub};
 
+use crate::driver;
 use tepui_ir::{
     Attrs, Builder, Builtin, Mem, Op, Region, Shader, Stage, Type, Value, Var, VarData,
 };
+use tepui_sysval::{Field, Long, Member};
 
 /// A compute shader under construction.
 pub struct Kernel {
@@ -97,22 +99,18 @@ impl Kernel {
         Word(self, v)
     }
 
-    fn uniform(&self, offset: u32, ty: Type) -> Value {
-        let mem = Mem { align_log2: 2, ..Mem::default() };
-        self.build(|b| {
-            let at = b.u32(offset);
-            b.load(Op::LoadUniform, mem, &[at], ty)
-        })
+    fn uniform<S, T: Member>(&self, field: Field<S, T>) -> Value {
+        self.build(|b| driver(b, field))
     }
 
-    /// A word of the driver's, by its byte offset.
-    pub fn driver(&self, offset: u32) -> Word<'_> {
-        Word(self, self.uniform(offset, Type::B32))
+    /// A word of the driver's.
+    pub fn driver<S>(&self, field: Field<S, u32>) -> Word<'_> {
+        Word(self, self.uniform(field))
     }
 
     /// An address among the driver's words.
-    pub fn driver_address(&self, offset: u32) -> Address<'_> {
-        Address(self, self.uniform(offset, Type::B64))
+    pub fn driver_address<S>(&self, field: Field<S, Long>) -> Address<'_> {
+        Address(self, self.uniform(field))
     }
 
     /// A word that changes, with its first value.

@@ -14,7 +14,7 @@
 //! - [`tessellate`] builds the programs of the tessellator.
 //!
 //! A stage is launched with x counting the invocations of an instance and y the instances. It finds its
-//! buffers in words that the driver supplies ([`word`]), read with `load_uniform`. Workgroups are sub-groups: their lanes are a
+//! buffers in words that the driver supplies ([`StageWords`]), read with `load_uniform`. Workgroups are sub-groups: their lanes are a
 //! parameter of what makes programs.
 //!
 //! A geometry shader's invocation has a fixed number of slots for vertices and indices ([`Emission`]),
@@ -39,36 +39,38 @@ pub use lower::{Expansion, Unsupported, WordAddress, evaluate, lower};
 pub use record::Record;
 
 use emitted::Strips;
-use tepui_ir::{Attrs, Op, PrimitiveKind, Shader};
+use tepui_ir::{Attrs, Builder, Mem, Op, PrimitiveKind, Shader, Type, Value};
+use tepui_passes::rewrite::Emit;
+use tepui_sysval::{Field, Long, Member, push_words};
 
 /// The index that ends a strip.
 pub const RESTART: u32 = u32::MAX;
 
-/// Byte offsets of the driver's words: two words for an address.
-pub mod word {
-    /// Address of the records of the vertices that are read.
-    pub const VERTICES: u32 = 0;
-    /// Address of the records of patches, which control shaders write and evaluation shaders read.
-    pub const PATCHES: u32 = 8;
-    /// Address of the records of the vertices that are written.
-    pub const OUTPUT: u32 = 16;
-    /// Geometry: address of the index list that is written. Evaluation: address of the vertices
-    /// that the tessellator made, [`super::TESSELLATED_B`] bytes each.
-    pub const LIST: u32 = 24;
-    /// Geometry: address of the index list of the primitives that are read, if they have one.
-    pub const INDICES: u32 = 32;
-    /// Primitives, patches or, for evaluation shaders, tessellated vertices of an instance.
-    pub const COUNT: u32 = 40;
-    /// Vertices of an input patch.
-    pub const PATCH_VERTICES: u32 = 44;
-    /// Patches of an instance, for evaluation shaders and the stages after them.
-    pub const PATCH_COUNT: u32 = 48;
-    /// Number of the first primitive or patch.
-    pub const FIRST: u32 = 52;
-    /// For geometry shaders after a tessellator: address of the vertices that it wrote.
-    pub const POINTS: u32 = 56;
-    /// Bytes of all words.
-    pub const BYTES: u32 = 64;
+push_words! {
+    /// Words of an expanded stage.
+    pub struct StageWords {
+        /// Address of the records of the vertices that are read.
+        pub vertices: Long,
+        /// Address of the records of patches, which control shaders write and evaluation shaders read.
+        pub patches: Long,
+        /// Address of the records of the vertices that are written.
+        pub output: Long,
+        /// Geometry: address of the index list that is written. Evaluation: address of the vertices
+        /// that the tessellator made, [`TESSELLATED_B`] bytes each.
+        pub list: Long,
+        /// Geometry: address of the index list of the primitives that are read, if they have one.
+        pub indices: Long,
+        /// Primitives, patches or, for evaluation shaders, tessellated vertices of an instance.
+        pub count: u32,
+        /// Vertices of an input patch.
+        pub patch_vertices: u32,
+        /// Patches of an instance, for evaluation shaders and the stages after them.
+        pub patch_count: u32,
+        /// Number of the first primitive or patch.
+        pub first: u32,
+        /// For geometry shaders after a tessellator: address of the vertices that it wrote.
+        pub points: Long,
+    }
 }
 
 /// Bytes of a vertex that the tessellator wrote: the number of its patch among all instances, and
@@ -153,4 +155,18 @@ impl Emission {
             streams,
         }
     }
+}
+
+/// Load of a word of the driver's, or of two.
+fn driver<S, T: Member>(b: &mut Builder<'_>, field: Field<S, T>) -> Value {
+    let at = b.u32(field.offset());
+    let mem = Mem { align_log2: 2, ..Mem::default() };
+    b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], Type::vec(T::BITS, 1))
+}
+
+/// As [`driver`], in a pass.
+fn driver_in<S, T: Member>(e: &mut Emit, field: Field<S, T>) -> Value {
+    let at = e.u32(field.offset());
+    let mem = Mem { align_log2: 2, ..Mem::default() };
+    e.value(Op::LoadUniform, Attrs::Mem(mem), &[at], Type::vec(T::BITS, 1))
 }

@@ -2,13 +2,17 @@
 //! rasteriser becomes a vertex shader instead.
 
 use crate::record::Record;
-use crate::{Emission, MAX_STREAMS, RESTART, TESSELLATED_B, list_of, lists, pull, word};
+use crate::{
+    Emission, MAX_STREAMS, RESTART, StageWords, TESSELLATED_B, driver, driver_in, list_of, lists,
+    pull,
+};
 use serde::{Deserialize, Serialize};
 use tepui_ir::{
     Attrs, Builtin, Inst, IoLoc, IoSlot, Mem, Op, PrimitiveKind, Region, Shader, Stage, Type,
     Value, Var, VarData,
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
+use tepui_sysval::{Field, Long};
 
 /// State of other stages that a stage's shader depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -122,9 +126,7 @@ fn guard(s: &mut Shader, pass: &Memory) -> (Inst, Value) {
     let mut b = tepui_ir::Builder::at(s, root);
     let id = b.builtin(Builtin::GlobalInvocationId, Type::vec(32, 3));
     let x = b.extract(id, 0);
-    let mem = Mem { align_log2: 2, ..Mem::default() };
-    let at = b.u32(word::COUNT);
-    let count = b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], Type::B32);
+    let count = driver(&mut b, StageWords::COUNT);
     let each = b.u32(pass.invocations());
     let all = b.alu(Op::IMul, &[count, each]);
     let inside = b.alu(Op::ULt, &[x, all]);
@@ -246,7 +248,7 @@ impl Memory {
         }
         let (in_instance, _) = self.place(e);
         let y = self.id(e, 1);
-        let count = driver(e, word::COUNT, Type::B32);
+        let count = driver_in(e, StageWords::COUNT);
         let before = e.op(Op::IMul, &[y, count]);
         e.op(Op::IAdd, &[before, in_instance])
     }
@@ -266,7 +268,7 @@ impl Memory {
     /// An evaluation shader's vertex.
     fn tessellated(&self, e: &mut Emit) -> WordAddress {
         let number = self.number(e);
-        WordAddress::at(e, word::LIST).plus(e, number, TESSELLATED_B)
+        WordAddress::at(e, StageWords::LIST).plus(e, number, TESSELLATED_B)
     }
 
     /// The record of the patch that is written or read.
@@ -279,7 +281,7 @@ impl Memory {
             }
         };
         let stride = patch_stride(&self.patch, &vertices, count);
-        WordAddress::at(e, word::PATCHES).plus(e, number, stride)
+        WordAddress::at(e, StageWords::PATCHES).plus(e, number, stride)
     }
 
     /// The record of a vertex of the patch that is written or read.
@@ -305,7 +307,7 @@ impl Memory {
         let primitive = self.number(e);
         let each = match self.stage {
             Stage::Geometry => e.u32(self.emission.reads),
-            _ => driver(e, word::PATCH_VERTICES, Type::B32),
+            _ => driver_in(e, StageWords::PATCH_VERTICES),
         };
         let one = e.u32(1);
         let last = e.op(Op::ISub, &[each, one]);
@@ -313,7 +315,7 @@ impl Memory {
         let first = e.op(Op::IMul, &[primitive, each]);
         let mut at = e.op(Op::IAdd, &[first, vertex]);
         if self.expansion.tessellated {
-            let from = WordAddress::at(e, word::INDICES).plus(e, at, 4);
+            let from = WordAddress::at(e, StageWords::INDICES).plus(e, at, 4);
             at = load(e, from, 0, Type::B32);
         }
         at
@@ -325,7 +327,7 @@ impl Memory {
             return self.patch_vertex(e, vertex);
         }
         let at = self.input_index(e, vertex);
-        WordAddress::at(e, word::VERTICES).plus(e, at, self.expansion.vertices.stride())
+        WordAddress::at(e, StageWords::VERTICES).plus(e, at, self.expansion.vertices.stride())
     }
 
     /// The record of the vertex that is written.
@@ -334,7 +336,7 @@ impl Memory {
             Stage::Geometry => self.emitted_vertex(e),
             _ => self.number(e),
         };
-        WordAddress::at(e, word::OUTPUT).plus(e, at, self.written.stride())
+        WordAddress::at(e, StageWords::OUTPUT).plus(e, at, self.written.stride())
     }
 
     /// The invocation among those of all instances.
@@ -368,7 +370,7 @@ impl Memory {
         let mut invocation = self.invocation(e);
         if list > 0 {
             // The lists before have the indices of all invocations.
-            let count = driver(e, word::COUNT, Type::B32);
+            let count = driver_in(e, StageWords::COUNT);
             let each = e.u32(self.invocations() * list as u32);
             let groups = Attrs::Builtin(Builtin::NumWorkgroups);
             let groups = e.value(Op::LoadBuiltin, groups, &[], Type::vec(32, 3));
@@ -390,7 +392,7 @@ impl Memory {
         let listed = e.value(Op::LoadVar, Attrs::Var(strip.listed), &[], Type::B32);
         let k = e.op(Op::UMin, &[listed, last]);
         let at = e.op(Op::IAdd, &[first, k]);
-        let to = WordAddress::at(e, word::LIST).plus(e, at, 4);
+        let to = WordAddress::at(e, StageWords::LIST).plus(e, at, 4);
         store(e, to, 0, index);
         let next = e.op(Op::IAdd, &[listed, one]);
         e.inst(Op::StoreVar, Attrs::Var(strip.listed), &[next], &[]);
@@ -433,7 +435,7 @@ impl Memory {
         Some(match b {
             Builtin::InvocationId => self.place(e).1,
             Builtin::PrimitiveId => {
-                let first = driver(e, word::FIRST, Type::B32);
+                let first = driver_in(e, StageWords::FIRST);
                 let number = match self.stage {
                     Stage::TessEvaluation => {
                         let patch = self.evaluated_patch(e);
@@ -443,7 +445,8 @@ impl Memory {
                     Stage::Geometry if self.expansion.tessellated => {
                         let zero = e.u32(0);
                         let vertex = self.input_index(e, zero);
-                        let point = WordAddress::at(e, word::POINTS).plus(e, vertex, TESSELLATED_B);
+                        let point =
+                            WordAddress::at(e, StageWords::POINTS).plus(e, vertex, TESSELLATED_B);
                         let patch = load(e, point, 0, Type::B32);
                         in_instance(e, patch)
                     }
@@ -453,7 +456,7 @@ impl Memory {
             }
             Builtin::PatchVertices => match self.stage {
                 Stage::TessEvaluation => e.u32(self.expansion.patch_vertices),
-                _ => driver(e, word::PATCH_VERTICES, Type::B32),
+                _ => driver_in(e, StageWords::PATCH_VERTICES),
             },
             Builtin::TessCoord => {
                 let at = self.tessellated(e);
@@ -479,7 +482,7 @@ impl Memory {
         let (one, n) = (e.u32(1), e.u32(self.emission.indices));
         let first = self.first_index(e, list);
         let listed = Attrs::Var(self.strips[list].listed);
-        let list = WordAddress::at(e, word::LIST).plus(e, first, 4);
+        let list = WordAddress::at(e, StageWords::LIST).plus(e, first, 4);
         let listed = e.value(Op::LoadVar, listed, &[], Type::B32);
         e.while_(
             &[listed],
@@ -566,14 +569,8 @@ impl Lowering for Memory {
 
 /// The number of a patch in its instance.
 fn in_instance(e: &mut Emit, patch: Value) -> Value {
-    let count = driver(e, word::PATCH_COUNT, Type::B32);
+    let count = driver_in(e, StageWords::PATCH_COUNT);
     e.op(Op::UMod, &[patch, count])
-}
-
-/// A word, or two, of the driver's.
-fn driver(e: &mut Emit, offset: u32, ty: Type) -> Value {
-    let at = e.u32(offset);
-    e.value(Op::LoadUniform, Attrs::Mem(Mem { align_log2: 2, ..Mem::default() }), &[at], ty)
 }
 
 /// A memory address: an offset in words from a base address that all invocations share.
@@ -587,9 +584,9 @@ pub struct WordAddress {
 }
 
 impl WordAddress {
-    /// The address that the driver supplies at an offset of its words.
-    pub fn at(e: &mut Emit, offset: u32) -> WordAddress {
-        WordAddress { base: driver(e, offset, Type::B64), words: e.u32(0) }
+    /// The address in one of the driver's words.
+    pub fn at<S>(e: &mut Emit, field: Field<S, Long>) -> WordAddress {
+        WordAddress { base: driver_in(e, field), words: e.u32(0) }
     }
 
     /// The address `number` times `bytes` on; `bytes` is a multiple of four.

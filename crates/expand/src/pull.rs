@@ -1,7 +1,7 @@
 //! The vertex shader that fetches finished vertices from memory.
 
 use crate::record::Record;
-use crate::word;
+use crate::{StageWords, driver};
 use tepui_ir::{
     Attrs, Builder, Builtin, Inst, Interp, IoDecl, IoLoc, IoSlot, Mem, NumKind, Op, PrimitiveKind,
     Sampling, Shader, Stage, Type,
@@ -20,7 +20,7 @@ pub const PRIMITIVE: IoSlot = IoSlot {
 };
 
 /// Makes the vertex shader for the records of a stage: a vertex's number is that of its record.
-/// `slots` are the outputs, with their types; the words are at [`word::OUTPUT`].
+/// `slots` are the outputs, with their types; the words are at [`StageWords::output`].
 #[must_use]
 pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
     let mut s = Shader::new(Stage::Vertex);
@@ -37,8 +37,7 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
         let at = b.convert(Op::U2U, at, 64);
         let two = b.u32(2);
         let at = b.alu(Op::IShl, &[at, two]);
-        let base = b.u32(word::OUTPUT);
-        let base = b.value(Op::LoadUniform, words, &[base], Type::B64);
+        let base = driver(&mut b, StageWords::OUTPUT);
         let at = b.alu(Op::IAdd, &[base, at]);
         let wide = ty.with_bits(ty.bits().max(32));
         let v = b.value(Op::LoadGlobal, words, &[at], wide);

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use tepui_expand::record::Record;
-use tepui_expand::{Emission, Expansion, RESTART, lower, word};
+use tepui_expand::{Emission, Expansion, RESTART, StageWords, lower};
 use tepui_ir::interp::{self, Group, Memory};
 use tepui_ir::{
     Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, PrimitiveKind, Sampling, Shader,
     Stage, Type, Value,
 };
+use tepui_sysval::{Long, Words as _};
 
 /// Lanes of a sub-group.
 const LANES: u32 = 16;
@@ -160,24 +161,21 @@ fn memory_holds_what_is_emitted() {
             .collect();
         let (output, list) = (5 * places * stride, 10 * places * 4);
         let mut m = Memory::default();
-        let mut words = vec![0u8; word::BYTES as usize];
-        for (k, (at, bytes)) in [
-            (word::VERTICES, vertices),
-            (word::OUTPUT, vec![0xee; output]),
-            (word::LIST, vec![0xee; list]),
-            (word::INDICES, indices),
-            (word::POINTS, points),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let address = (k as u64 + 1) << 32;
-            words[at as usize..][..8].copy_from_slice(&address.to_le_bytes());
-            m.physical.insert(address, bytes);
-        }
-        words[word::COUNT as usize..][..4].copy_from_slice(&PRIMITIVES.to_le_bytes());
-        words[word::PATCH_COUNT as usize..][..4].copy_from_slice(&PATCHES.to_le_bytes());
-        m.uniforms = words;
+        let buffers = [vertices, vec![0xee; output], vec![0xee; list], indices, points];
+        m.physical.extend((1u64..).map(|k| k << 32).zip(buffers));
+        let [vertices, output, list, indices, points] =
+            [1u64, 2, 3, 4, 5].map(|k| Long::from(k << 32));
+        let words = StageWords {
+            vertices,
+            output,
+            list,
+            indices,
+            points,
+            count: PRIMITIVES,
+            patch_count: PATCHES,
+            ..StageWords::default()
+        };
+        m.uniforms = words.bytes().to_vec();
         let groups = (PRIMITIVES * 2).div_ceil(LANES);
         interp::dispatch(&s, [groups, INSTANCES, 1], &mut m, 10_000_000).expect("it runs");
         assert_eq!(m.out_of_bounds, 0);
@@ -332,21 +330,13 @@ fn indices_are_written_unless_vertices_are_drawn_in_order() {
         let vertices = (PRIMITIVES * emission.vertices) as usize;
         let indices = if in_order { 1 } else { (PRIMITIVES * emission.indices) as usize };
         let mut m = Memory::default();
-        let mut words = vec![0u8; word::BYTES as usize];
-        for (k, (at, bytes)) in [
-            (word::VERTICES, vec![7; stride * 3 * PRIMITIVES as usize]),
-            (word::OUTPUT, vec![0xee; vertices * stride]),
-            (word::LIST, vec![0xee; 4 * indices]),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let address = (k as u64 + 1) << 32;
-            words[at as usize..][..8].copy_from_slice(&address.to_le_bytes());
-            m.physical.insert(address, bytes);
-        }
-        words[word::COUNT as usize..][..4].copy_from_slice(&PRIMITIVES.to_le_bytes());
-        m.uniforms = words;
+        let read = vec![7; stride * 3 * PRIMITIVES as usize];
+        let buffers = [read, vec![0xee; vertices * stride], vec![0xee; 4 * indices]];
+        m.physical.extend((1u64..).map(|k| k << 32).zip(buffers));
+        let [read, output, list] = [1u64, 2, 3].map(|k| Long::from(k << 32));
+        let words =
+            StageWords { vertices: read, output, list, count: PRIMITIVES, ..StageWords::default() };
+        m.uniforms = words.bytes().to_vec();
         let groups = PRIMITIVES.div_ceil(LANES);
         interp::dispatch(&s, [groups, 1, 1], &mut m, 10_000_000).expect("it runs");
         assert_eq!(m.out_of_bounds, 0);

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use tepui_expand::TESSELLATED_B;
-use tepui_expand::tessellate::{Tessellation, Worker, count, fill, word};
+use tepui_expand::tessellate::{TessellateWords, Tessellation, Worker, count, fill};
 use tepui_ir::interp::{self, Memory};
 use tepui_ir::{PrimitiveKind, Spacing};
+use tepui_sysval::{Long, Words as _};
 use tepui_tessellator::{Domain, ONE, Output, Tessellated};
 
 /// Output of the programs, and of the reference tessellator with the domain's words.
@@ -43,18 +44,29 @@ fn run(t: &Tessellation, patches: &[Levels], worker: Worker, lanes: u32) -> Vec<
         records.extend(outer.iter().chain(inner).flat_map(|l| l.to_le_bytes()));
         records.extend([0xee; 8]);
     }
-    let mut words = vec![0u8; word::BYTES as usize];
-    let mut m = Memory::default();
     let table = vec![0xee; 4 * n as usize];
-    let buffers = [(word::PATCHES, records), (word::POINTS, table.clone()), (word::INDICES, table)];
-    for (k, (at, bytes)) in buffers.into_iter().enumerate() {
-        put(&mut words, &mut m, at, k as u64 + 1, bytes);
-    }
-    put(&mut words, &mut m, word::UNLIKE, 6, vec![0; 4]);
-    for (at, v) in [(word::COUNT, n), (word::STRIDE, STRIDE), (word::OUTER, 8), (word::INNER, 24)] {
-        words[at as usize..][..4].copy_from_slice(&v.to_le_bytes());
-    }
-    m.uniforms = words.clone();
+    let mut m = Memory::default();
+    m.physical.extend([
+        (1 << 32, records),
+        (2 << 32, table.clone()),
+        (3 << 32, table),
+        (6 << 32, vec![0; 4]),
+    ]);
+    let [patches_at, points, indices, list, index_list, unlike] =
+        [1u64, 2, 3, 4, 5, 6].map(|k| Long::from(k << 32));
+    let words = TessellateWords {
+        patches: patches_at,
+        points,
+        indices,
+        list,
+        index_list,
+        count: n,
+        stride: STRIDE,
+        outer: 8,
+        inner: 24,
+        unlike,
+    };
+    m.uniforms = words.bytes().to_vec();
     let program = count(t, lanes);
     tepui_ir::validate(&program).unwrap_or_else(|e| panic!("{e}\n{program}"));
     interp::dispatch(&program, [n.div_ceil(lanes), 1, 1], &mut m, 100_000_000).expect("it counts");
@@ -83,9 +95,8 @@ fn run(t: &Tessellation, patches: &[Levels], worker: Worker, lanes: u32) -> Vec<
         });
         sizes.push(here);
     }
-    put(&mut words, &mut m, word::LIST, 4, vec![0xee; (sums[0] * TESSELLATED_B) as usize]);
-    put(&mut words, &mut m, word::INDEX_LIST, 5, vec![0xee; 4 * sums[1] as usize]);
-    m.uniforms = words;
+    m.physical.insert(4 << 32, vec![0xee; (sums[0] * TESSELLATED_B) as usize]);
+    m.physical.insert(5 << 32, vec![0xee; 4 * sums[1] as usize]);
     let program = fill(t, worker, lanes);
     tepui_ir::validate(&program).unwrap_or_else(|e| panic!("{e}\n{program}"));
     let groups = match worker {
@@ -113,11 +124,6 @@ fn run(t: &Tessellation, patches: &[Levels], worker: Worker, lanes: u32) -> Vec<
         (point, index) = (point + n, index + m);
     }
     patterns
-}
-
-fn put(words: &mut [u8], m: &mut Memory, at: u32, k: u64, bytes: Vec<u8>) {
-    words[at as usize..][..8].copy_from_slice(&(k << 32).to_le_bytes());
-    m.physical.insert(k << 32, bytes);
 }
 
 /// Workers, and lanes of a sub-group.

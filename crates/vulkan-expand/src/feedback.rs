@@ -1,27 +1,73 @@
 //! Programs of transform feedback: lists of vertices, and how many of them fit.
 
-use tepui_expand::capture::{ADDRESSES, LIMIT, VERTICES};
+use tepui_expand::capture::{CaptureWords, MAX_BUFFERS};
 use tepui_ir::{Op, Type};
+use tepui_sysval::{Field, Long, push_words};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
 use tepui_vulkan_kit::MetaBuilder;
 
-/// Bytes of the parameters of a capture: the words that programs read ([`tepui_expand::capture`]), then the
-/// arguments of the indirect dispatch.
-pub const PARAMETERS_B: usize = 64;
-/// Offset of the arguments of the dispatch.
-pub const LIST: u32 = 40;
+const _: () = assert!(MAX_BUFFERS == MAX_FEEDBACK, "captures write all buffers");
 
-/// Words: offsets (2), parameters (2), addresses of the buffers (8), their sizes (4), strides (4), vertices of an instance,
-/// instances, vertices of a primitive, query (2).
+push_words! {
+    /// Parameters of a capture in memory, which [`crate::Program::Fit`] writes.
+    pub struct CaptureParams {
+        /// Words of the shader that captures.
+        pub capture: CaptureWords,
+        /// Its workgroups.
+        pub groups: [u32; 3],
+    }
+
+    /// Words of [`crate::Program::Fit`].
+    pub struct FitWords {
+        /// Address of the offsets in bytes of the buffers' free parts.
+        pub offsets: Long,
+        /// Address of the [`CaptureParams`] that are written.
+        pub parameters: Long,
+        /// Addresses of the buffers.
+        pub buffers: [Long; MAX_FEEDBACK],
+        /// Bytes of the buffers.
+        pub sizes: [u32; MAX_FEEDBACK],
+        /// Bytes from vertex to vertex in each of them; 0 for unused ones.
+        pub strides: [u32; MAX_FEEDBACK],
+        /// Vertices of an instance.
+        pub vertices: u32,
+        /// Instances.
+        pub instances: u32,
+        /// Vertices of a primitive.
+        pub per_primitive: u32,
+        /// Address of the query's numbers of captured and of all primitives; 0 for none.
+        pub query: Long,
+    }
+
+    /// Words of [`crate::Program::ByteCount`].
+    pub struct ByteCountWords {
+        /// Address of the number of captured bytes.
+        pub counter: Long,
+        /// Address of the arguments of the draw that are written.
+        pub draw: Long,
+        /// First byte that is drawn.
+        pub start: u32,
+        /// Bytes of a vertex.
+        pub stride: u32,
+        /// Instances.
+        pub instances: u32,
+        /// First instance.
+        pub first_instance: u32,
+    }
+}
+
+/// Computes how many captured vertices fit, and where they go.
 pub(super) fn fit(m: &mut MetaBuilder<'_>) {
-    let (offsets, to) = (m.driver_long(0), m.driver_long(2));
-    let (vertices, instances, each) = (m.driver(20), m.driver(21), m.driver(22));
+    const CAPTURE: Field<CaptureParams, CaptureWords> = CaptureParams::CAPTURE;
+    let (offsets, to) = (m.word(FitWords::OFFSETS), m.word(FitWords::PARAMETERS));
+    let (vertices, instances) = (m.word(FitWords::VERTICES), m.word(FitWords::INSTANCES));
+    let each = m.word(FitWords::PER_PRIMITIVE);
     let zero = m.ir.u32(0);
     let mut limit = m.ir.u32(u32::MAX);
     let mut captures = m.ir.u32(0);
     let mut starts = Vec::new();
-    for b in 0..MAX_FEEDBACK as u32 {
-        let (size, stride) = (m.driver(12 + b), m.driver(16 + b));
+    for b in 0..MAX_FEEDBACK {
+        let (size, stride) = (m.word(FitWords::SIZES.at(b)), m.word(FitWords::STRIDES.at(b)));
         let offset = m.load(offsets, Type::B32, 4 * b as i32);
         let full = m.op(Op::UGe, offset, size);
         let room = m.op(Op::ISub, size, offset);
@@ -43,26 +89,23 @@ pub(super) fn fit(m: &mut MetaBuilder<'_>) {
     let all = m.op(Op::IMul, vertices, instances);
     let written = m.op(Op::UMin, all, limit);
     for (b, (offset, stride)) in starts.into_iter().enumerate() {
-        let b = b as u32;
-        let base = m.driver_long(4 + 2 * b);
+        let base = m.word(FitWords::BUFFERS.at(b));
         let wide = m.long(offset);
         let at = m.op(Op::IAdd, base, wide);
-        m.store(to, at, (ADDRESSES + 8 * b) as i32);
+        m.store_field(to, CAPTURE.then(CaptureWords::BUFFERS).at(b), at);
         let bytes = m.op(Op::IMul, written, stride);
         let end = m.op(Op::IAdd, offset, bytes);
         m.store(offsets, end, 4 * b as i32);
     }
-    m.store(to, vertices, VERTICES as i32);
-    m.store(to, written, LIMIT as i32);
+    m.store_field(to, CAPTURE.then(CaptureWords::VERTICES), vertices);
+    m.store_field(to, CAPTURE.then(CaptureWords::LIMIT), written);
     let threads = m.op(Op::UMin, vertices, written);
     let more = m.ir.u32(m.lanes - 1);
     let threads = m.op(Op::IAdd, threads, more);
     let groups = m.shr(threads, m.lanes.ilog2());
     let one = m.ir.u32(1);
-    for (k, v) in [groups, instances, one].into_iter().enumerate() {
-        m.store(to, v, (LIST + 4 * k as u32) as i32);
-    }
-    let query = m.driver_long(23);
+    m.store_words(to, CaptureParams::GROUPS, [groups, instances, one]);
+    let query = m.word(FitWords::QUERY);
     let none = m.ir.u64(0);
     let asked = m.op(Op::INe, query, none);
     m.when(asked, |m| {
@@ -76,17 +119,18 @@ pub(super) fn fit(m: &mut MetaBuilder<'_>) {
     });
 }
 
-/// Words: counter (2), arguments of the draw (2), first byte, stride, instances, first instance.
+/// Computes the arguments of a draw of captured vertices.
 pub(super) fn byte_count(m: &mut MetaBuilder<'_>) {
-    let (counter, to) = (m.driver_long(0), m.driver_long(2));
-    let (start, stride) = (m.driver(4), m.driver(5));
+    let (counter, to) = (m.word(ByteCountWords::COUNTER), m.word(ByteCountWords::DRAW));
+    let (start, stride) = (m.word(ByteCountWords::START), m.word(ByteCountWords::STRIDE));
     let bytes = m.load(counter, Type::B32, 0);
     let none = m.op(Op::UGe, start, bytes);
     let bytes = m.op(Op::ISub, bytes, start);
     let zero = m.ir.u32(0);
     let bytes = m.ir.select(none, zero, bytes);
     let count = m.op(Op::UDiv, bytes, stride);
-    let (instances, first) = (m.driver(6), m.driver(7));
+    let instances = m.word(ByteCountWords::INSTANCES);
+    let first = m.word(ByteCountWords::FIRST_INSTANCE);
     for (k, v) in [count, instances, zero, first].into_iter().enumerate() {
         m.store(to, v, 4 * k as i32);
     }

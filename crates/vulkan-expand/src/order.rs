@@ -1,6 +1,7 @@
 //! Order of vertices in the primitives of a topology.
 
 use tepui_ir::{Op, Type, Value};
+use tepui_sysval::{Field, Long, push_words};
 use tepui_vulkan::vk;
 use tepui_vulkan_kit::MetaBuilder;
 
@@ -84,18 +85,48 @@ impl Order {
     }
 }
 
-/// The word that has the number of the first vertex that is listed, among all vertices of the primitives.
-pub const UNROLL_FROM: usize = 11;
+push_words! {
+    /// The vertices of a draw that a program lists, and what it makes them from.
+    pub struct ListSource {
+        /// Address of the list.
+        pub list: Long,
+        /// Address of the indices.
+        pub indices: Long,
+        /// Number that is added to each index or vertex number.
+        pub added: u32,
+        /// Vertices that are listed; with restarts, indices that are looked at.
+        pub count: u32,
+        /// Indices in the buffer.
+        pub in_buffer: u32,
+    }
 
-/// The word that has the number of those.
-pub const UNROLL_ALL: usize = 12;
+    /// Words of [`crate::Program::Unroll`] and [`crate::Program::Restarts`].
+    pub struct ListWords {
+        /// The vertices.
+        pub source: ListSource,
+        /// Without restarts: number of the first vertex that is listed, among all vertices of the primitives.
+        pub from: u32,
+        /// Without restarts: number of all those.
+        pub all: u32,
+        /// With restarts: address of the draw's [`crate::params::DrawParams`], which are corrected.
+        pub parameters: Long,
+        /// With restarts: indices that the next stage has for each primitive in a list.
+        pub indices_each: u32,
+        /// With restarts: invocations of the next stage for each primitive.
+        pub invocations: u32,
+    }
+}
 
-/// Words: list (2), indices (2), what is added to each, vertices, indices in the buffer; [`UNROLL_FROM`] and [`UNROLL_ALL`].
+/// Lists the vertices of a draw in the order of its primitives.
 pub(super) fn unroll(m: &mut MetaBuilder<'_>, order: Order, index_bytes: u8) {
+    const SOURCE: Field<ListWords, ListSource> = ListWords::SOURCE;
     let [x, ..] = m.id();
-    let (list, indices) = (m.driver_long(0), m.driver_long(2));
-    let (added, count, in_buffer) = (m.driver(4), m.driver(5), m.driver(6));
-    let [from, all] = [UNROLL_FROM, UNROLL_ALL].map(|k| m.driver(k as u32));
+    let (list, indices) =
+        (m.word(SOURCE.then(ListSource::LIST)), m.word(SOURCE.then(ListSource::INDICES)));
+    let (added, count) =
+        (m.word(SOURCE.then(ListSource::ADDED)), m.word(SOURCE.then(ListSource::COUNT)));
+    let in_buffer = m.word(SOURCE.then(ListSource::IN_BUFFER));
+    let (from, all) = (m.word(ListWords::FROM), m.word(ListWords::ALL));
     let inside = m.op(Op::ULt, x, count);
     m.when(inside, |m| {
         let among_all = m.op(Op::IAdd, x, from);
@@ -122,6 +153,16 @@ pub(super) fn unroll(m: &mut MetaBuilder<'_>, order: Order, index_bytes: u8) {
         let at = m.op(Op::IAdd, list, at);
         m.store(at, number, 0);
     });
+}
+
+/// Primitives of an order that `count` vertices make.
+pub(super) fn primitives(m: &mut MetaBuilder<'_>, order: Order, count: Value) -> Value {
+    let (fewer, each) = order.primitives();
+    let (fewer, each, zero) = (m.ir.u32(fewer), m.ir.u32(each), m.ir.u32(0));
+    let some = m.op(Op::UGe, count, fewer);
+    let rest = m.op(Op::ISub, count, fewer);
+    let rest = m.ir.select(some, rest, zero);
+    m.op(Op::UDiv, rest, each)
 }
 
 /// Number of the vertex that is the x-th of `count` in the order of the primitives. source: Vulkan

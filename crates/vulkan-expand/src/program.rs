@@ -5,7 +5,7 @@ use tepui_ir::{Shader, Stage};
 use tepui_vulkan_kit::MetaBuilder;
 
 use crate::order::{Order, unroll};
-use crate::{feedback, place, statistics};
+use crate::{feedback, lists, place, statistics};
 
 /// A program of expanded draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,10 +87,10 @@ impl Program {
             Program::Place { order, index_bytes, restart } => {
                 place::place(&mut m, order, index_bytes, restart)
             }
-            Program::Part => place::part(&mut m),
-            Program::Sums => place::sums(&mut m),
+            Program::Part => lists::part(&mut m),
+            Program::Sums => lists::sums(&mut m),
             Program::PlaceTessellated(geometry) => place::place_tessellated(&mut m, geometry),
-            Program::Restarts { order, index_bytes } => place::restarts(&mut m, order, index_bytes),
+            Program::Restarts { order, index_bytes } => lists::restarts(&mut m, order, index_bytes),
             Program::Fit => feedback::fit(&mut m),
             Program::ByteCount => feedback::byte_count(&mut m),
             Program::Add => statistics::add(&mut m),

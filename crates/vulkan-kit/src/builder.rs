@@ -1,6 +1,7 @@
 //! Builder of the driver's own programs: IR with words of the driver's, addresses and control flow.
 
 use tepui_ir::{Attrs, Builder, Builtin, Mem, Op, Region, Shader, Type, Value};
+use tepui_sysval::{Field, Member};
 
 /// Space of the driver's words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -41,12 +42,17 @@ impl<'a> MetaBuilder<'a> {
 
     /// A word of the driver's.
     pub fn driver(&mut self, word: u32) -> Value {
-        let at = self.ir.u32(4 * word);
+        self.driver_at(4 * word, Type::B32)
+    }
+
+    /// A value among the driver's words, at a byte offset.
+    fn driver_at(&mut self, offset: u32, ty: Type) -> Value {
+        let at = self.ir.u32(offset);
         let op = match self.words {
             Words::Uniform => Op::LoadUniform,
             Words::Push => Op::LoadPush,
         };
-        self.ir.load(op, Mem { align_log2: 2, ..Mem::default() }, &[at], Type::B32)
+        self.ir.load(op, Mem { align_log2: 2, ..Mem::default() }, &[at], ty)
     }
 
     /// Two words of the driver's as an address.
@@ -56,6 +62,33 @@ impl<'a> MetaBuilder<'a> {
         let n = self.ir.u32(32);
         let high = self.ir.binary(Op::IShl, high, n);
         self.ir.binary(Op::IOr, high, low)
+    }
+
+    /// A field of the driver's words.
+    pub fn word<S, T: Member>(&mut self, field: Field<S, T>) -> Value {
+        self.driver_at(field.offset(), Type::vec(T::BITS, 1))
+    }
+
+    /// A field of a structure in memory.
+    pub fn load_field<S, T: Member>(&mut self, at: Value, field: Field<S, T>) -> Value {
+        self.load(at, Type::vec(T::BITS, 1), field.offset() as i32)
+    }
+
+    /// Stores a field of a structure in memory.
+    pub fn store_field<S, T: Member>(&mut self, at: Value, field: Field<S, T>, v: Value) {
+        self.store(at, v, field.offset() as i32);
+    }
+
+    /// Stores all words of a field.
+    pub fn store_words<S, const N: usize>(
+        &mut self,
+        at: Value,
+        field: Field<S, [u32; N]>,
+        words: [Value; N],
+    ) {
+        for (k, v) in words.into_iter().enumerate() {
+            self.store_field(at, field.at(k), v);
+        }
     }
 
     /// An operation on two values.
@@ -133,5 +166,7 @@ impl<'a> MetaBuilder<'a> {
 }
 
 fn mem(ty: Type, offset: i32) -> Mem {
-    Mem { align_log2: (ty.elem_bytes() as u8).trailing_zeros() as u8, offset, ..Mem::default() }
+    // Structures of words have 64-bit numbers at any multiple of four bytes.
+    let align_log2 = ty.elem_bytes().min(4).trailing_zeros() as u8;
+    Mem { align_log2, offset, ..Mem::default() }
 }

@@ -1,8 +1,9 @@
 //! Runs the compute program of transform feedback, as a driver does before the draw.
 
-use tepui_agx_compiler::abi::capture::{ADDRESSES, LIMIT, THREADS, VERTICES};
+use tepui_agx_compiler::abi::capture::{CaptureWords, THREADS};
 use tepui_agx_compiler::{Program, Source};
 use tepui_agx_model::JobStats;
+use tepui_sysval::Words as _;
 
 use crate::draw::VertexBuffer;
 use crate::shader::{Bindings, halves};
@@ -35,16 +36,12 @@ pub fn run(machine: &mut Machine, program: &Program, f: &Feedback<'_>) -> Result
     let threads = count.max(1).next_multiple_of(THREADS);
     let list = machine.buffer(threads as usize * 4)?;
     list.write_words(f.vertices)?;
-    let driver = |offset: u32| match offset {
-        VERTICES => count,
-        LIMIT => f.limit,
-        _ => {
-            let at = offset - ADDRESSES;
-            let buffer = f.buffers.get(at as usize / 8).and_then(Option::as_ref);
-            let address = buffer.map_or(0, Buffer::address);
-            (address >> (8 * (at % 8))) as u32
-        }
+    let words = CaptureWords {
+        buffers: f.buffers.each_ref().map(|b| b.as_ref().map_or(0, Buffer::address).into()),
+        vertices: count,
+        limit: f.limit,
     };
+    let driver = |offset: u32| words.words().get(offset as usize / 4).copied().unwrap_or(0);
     let attribute = |n: u8| f.attributes.get(usize::from(n)).and_then(Option::as_ref);
     let own = |s| {
         Some(match s {

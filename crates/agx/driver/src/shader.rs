@@ -18,12 +18,11 @@ use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
 use tepui_agx_compiler::{Options, Program, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
-use tepui_expand::{Emission, Expansion, Record, gather, pull};
-use tepui_ir::{Attrs, Builtin, Capture, IoLoc, Op, PrimitiveKind, ResKind, Shader as Ir, Stage};
+use tepui_expand::{Expansion, pull};
+use tepui_ir::{Attrs, Builtin, Op, ResKind, Shader as Ir, Stage};
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::executable::Executable;
-use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::Variants as ByState;
 use tepui_vulkan_kit::variants;
@@ -31,7 +30,7 @@ use tepui_vulkan_kit::variants;
 use crate::caches::Mains;
 use crate::device::{Code, Device};
 use crate::recipe::{Places, Recipe};
-use tepui_vulkan_expand::count_fragments;
+use tepui_vulkan_expand::{Derivation, Derived, count_fragments};
 
 /// The `id` of the next variant.
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
@@ -183,15 +182,8 @@ pub struct Shader {
     linking: Linking,
     /// Main parts, for the variants that are linked from parts.
     pub(crate) mains: Mains,
-    /// The vertex shaders that fetch what a geometry shader left, with and without the size of points.
-    pull: [OnceLock<Arc<Shader>>; 2],
-    /// An evaluation shader as vertex shaders, without and with the numbers of patches.
-    evaluated: RwLock<FxHashMap<(Expansion, bool), Arc<Shader>>>,
-    /// Pass-through geometry shaders after this stage for draws that have none, by the kind of
-    /// primitive.
-    passed_on: [OnceLock<Arc<Shader>>; PrimitiveKind::ALL.len()],
-    /// The programs of transform feedback of a geometry shader.
-    gather: RwLock<FxHashMap<Gathered, [Arc<Variant>; 2]>>,
+    /// Shaders and programs of expanded draws that follow from this one.
+    pub(crate) derived: Derived<Shader>,
     /// Input attachments are read, which may be colours of the tile.
     pub reads_attachments: bool,
     /// A vertex shader chooses attributes at run time, which prologs cannot leave in registers.
@@ -368,10 +360,7 @@ impl Shader {
             variants,
             linking,
             mains,
-            pull: Default::default(),
-            evaluated: Default::default(),
-            gather: Default::default(),
-            passed_on: Default::default(),
+            derived: Derived::default(),
             reads_attachments,
             indexes_attributes,
             passes_primitive,
@@ -558,109 +547,21 @@ impl Shader {
         })
     }
 
-    /// The vertex shader that fetches what this shader leaves in memory; `no_size` says that it leaves no size of points there.
+    /// A shader of expanded draws that follows from this one.
     ///
     /// # Errors
-    /// When there is no memory.
-    pub fn pull(&self, no_size: bool) -> Result<Arc<Shader>> {
-        let slot = &self.pull[usize::from(no_size)];
-        if let Some(s) = slot.get() {
-            return Ok(s.clone());
-        }
-        let record = Record::of_vertices(&self.ir);
-        let mut outputs = pull::outputs(&self.ir);
-        outputs.retain(|o| !no_size || o.0.loc != IoLoc::Builtin(Builtin::PointSize));
-        let mut ir = pull::vertex_shader(&record, &outputs);
-        ir.info.linked = self.ir.info.linked;
-        let shader = self.derived(ir, 1 + u128::from(no_size))?;
-        Ok(slot.get_or_init(|| Arc::new(shader)).clone())
-    }
-
-    /// This evaluation shader as the vertex shader that the hardware runs; `numbered` says that it passes on the number of the patch.
-    ///
-    /// # Errors
-    /// When it is another stage.
-    pub fn evaluated(&self, expansion: &Expansion, numbered: bool) -> Result<Arc<Shader>> {
-        let key = (*expansion, numbered);
-        let known =
-            self.evaluated.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        if let Some(s) = known {
-            return Ok(s);
-        }
-        let mut ir = self.ir.clone();
-        tepui_expand::evaluate(&mut ir, expansion, numbered)
-            .map_err(|e| compile_error(&e.into()))?;
-        let origin = Origin {
-            key: variants::key(&(self.origin.key, numbered, expansion)),
-            programs: self.origin.programs.clone(),
-            ..self.origin
-        };
-        let places = self.places.clone();
-        let shader = Shader::new(&self.device, ir, places, self.robust, origin, Linking::Whole)?;
-        let mut all = self.evaluated.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(all.entry(key).or_insert_with(|| Arc::new(shader)).clone())
-    }
-
-    /// The `n`-th shader that follows from this one, without descriptors.
-    fn derived(&self, ir: Ir, n: u128) -> Result<Shader> {
-        let origin = Origin {
-            key: self.origin.key.wrapping_add(n),
-            programs: self.origin.programs.clone(),
-            captures: self.origin.captures,
-            ..Origin::default()
-        };
-        Shader::new(&self.device, ir, Places::default(), false, origin, Linking::Whole)
-    }
-
-    /// The geometry shader of draws with this stage as the last that have none, but need one for such primitives.
-    ///
-    /// # Errors
-    /// When there is no memory.
-    pub fn passed_on(&self, input: PrimitiveKind) -> Result<Arc<Shader>> {
-        let slot = &self.passed_on[input as usize];
-        if let Some(s) = slot.get() {
-            return Ok(s.clone());
-        }
-        let mut ir = pull::passing_on(input, &pull::outputs(&self.ir));
-        ir.captures = self.ir.captures.clone();
-        let shader = self.derived(ir, 6 + input as u128)?;
-        Ok(slot.get_or_init(|| Arc::new(shader)).clone())
-    }
-
-    /// The programs that count what a geometry shader emits and store what it captures.
-    ///
-    /// # Errors
-    /// When they do not compile.
-    pub fn gather(&self, of: Gathered) -> Result<[Arc<Variant>; 2]> {
-        if let Some(p) = self.gather.read().unwrap_or_else(PoisonError::into_inner).get(&of) {
-            return Ok(p.clone());
-        }
-        let (record, emission) = (Record::of_vertices(&self.ir), Emission::of(&self.ir));
-        let Gathered { stream, list, last } = of;
-        let captures: Vec<Capture> =
-            self.ir.captures.iter().filter(|c| c.stream == stream).cloned().collect();
-        // Numbers of their own among the shaders that follow from this one.
-        let number =
-            32 + u128::from((stream * MAX_STREAMS as u32 + list) << 2 | u32::from(last) << 1);
-        let count = self
-            .derived(gather::count(&emission, list, crate::family::LANES), number)?
-            .compute()?;
-        let store = gather::shader(&captures, &record, &emission, list, last, crate::family::LANES);
-        let store = self.derived(store, number + 1)?.compute()?;
-        let programs = [count, store];
-        let mut all = self.gather.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(all.entry(of).or_insert(programs).clone())
-    }
-
-    /// Bytes between captured vertices of a stream, by buffer.
-    pub fn strides(&self, stream: u32) -> [u32; MAX_FEEDBACK] {
-        let mut strides = [0; MAX_FEEDBACK];
-        for c in self.ir.captures.iter().filter(|c| c.stream == stream) {
-            if let Some(stride) = strides.get_mut(c.buffer as usize) {
-                *stride = c.stride;
+    /// When it does not compile, or there is no memory.
+    pub(crate) fn derive_as(&self, ir: Ir, how: &Derivation) -> Result<Shader> {
+        let key = variants::key(&(self.origin.key, how));
+        let programs = self.origin.programs.clone();
+        let (places, robust, origin) = match how.has_descriptors() {
+            true => (self.places.clone(), self.robust, Origin { key, programs, ..self.origin }),
+            false => {
+                let captures = self.origin.captures;
+                (Places::default(), false, Origin { key, programs, captures, ..Origin::default() })
             }
-        }
-        strides
+        };
+        Shader::new(&self.device, ir, places, robust, origin, Linking::Whole)
     }
 
     /// Whether the shader has no effect at all, as that of draws without a fragment shader and DXVK's for them: it is
@@ -674,17 +575,6 @@ impl Shader {
     pub fn linking(&self) -> Linking {
         self.linking
     }
-}
-
-/// Key of the programs of transform feedback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Gathered {
-    /// A stream of the geometry shader.
-    pub stream: u32,
-    /// Index of the stream's index list.
-    pub list: u32,
-    /// The last vertex of a primitive is the provoking one.
-    pub last: bool,
 }
 
 fn wrong_stage() -> Error {

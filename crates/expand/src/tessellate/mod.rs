@@ -19,32 +19,33 @@ use crate::kernel::{Address, Flag, Kernel, Word};
 use edge::{Edge, EdgeKind, ONE, clamped};
 use rings::Rings;
 use tepui_ir::{Builtin, PrimitiveKind, Shader, Spacing};
+use tepui_sysval::{Field, Long, push_words};
 
-/// Byte offsets of the driver's words: two words for an address.
-pub mod word {
-    /// Address of the records of patches.
-    pub const PATCHES: u32 = 0;
-    /// Address of a word for each patch: the number of its points, which [`super::count`] writes,
-    /// then that of its first point.
-    pub const POINTS: u32 = 8;
-    /// Address of a word for each patch: the same of its indices.
-    pub const INDICES: u32 = 16;
-    /// Address of the points that are written, [`crate::TESSELLATED_B`] bytes each.
-    pub const LIST: u32 = 24;
-    /// Address of the indices that are written.
-    pub const INDEX_LIST: u32 = 32;
-    /// Patches of all instances.
-    pub const COUNT: u32 = 40;
-    /// Bytes from patch to patch.
-    pub const STRIDE: u32 = 44;
-    /// Offset of the outer levels in a patch.
-    pub const OUTER: u32 = 48;
-    /// Offset of the inner levels in a patch.
-    pub const INNER: u32 = 52;
-    /// Address of a word that [`super::count`] sets to one if the levels of patches differ.
-    pub const UNLIKE: u32 = 56;
-    /// Bytes of all words.
-    pub const BYTES: u32 = 64;
+push_words! {
+    /// Words of the tessellator's programs.
+    pub struct TessellateWords {
+        /// Address of the records of patches.
+        pub patches: Long,
+        /// Address of a word for each patch: the number of its points, which [`count`] writes,
+        /// then that of its first point.
+        pub points: Long,
+        /// Address of a word for each patch: the same of its indices.
+        pub indices: Long,
+        /// Address of the points that are written, [`TESSELLATED_B`] bytes each.
+        pub list: Long,
+        /// Address of the indices that are written.
+        pub index_list: Long,
+        /// Patches of all instances.
+        pub count: u32,
+        /// Bytes from patch to patch.
+        pub stride: u32,
+        /// Offset of the outer levels in a patch.
+        pub outer: u32,
+        /// Offset of the inner levels in a patch.
+        pub inner: u32,
+        /// Address of a word that [`count`] sets to one if the levels of patches differ.
+        pub unlike: Long,
+    }
 }
 
 /// Tessellation modes of an evaluation shader.
@@ -89,17 +90,17 @@ impl Tessellation {
 pub fn count(t: &Tessellation, lanes: u32) -> Shader {
     let k = Kernel::new(lanes, "count_tessellated");
     let patch = k.builtin(Builtin::GlobalInvocationId, 0);
-    k.when(patch.less(k.driver(word::COUNT)), || {
+    k.when(patch.less(k.driver(TessellateWords::COUNT)), || {
         let pattern = Pattern::new(&k, t, patch);
         let (points, indices) = pattern.counts(&k, t);
-        for (table, n) in [(word::POINTS, points), (word::INDICES, indices)] {
+        for (table, n) in [(TessellateWords::POINTS, points), (TessellateWords::INDICES, indices)] {
             let n = pattern.drawn.select(n, 0);
             k.driver_address(table).plus(patch, 4).store(0, &[n]);
         }
         let first = levels(&k, t, k.word(0));
         let same = levels(&k, t, patch).into_iter().zip(first).map(|(a, b)| a.is(b));
         let unlike = !same.fold(k.flag(true), |all, same| all & same);
-        k.when(unlike, || k.driver_address(word::UNLIKE).store(0, &[k.word(1)]));
+        k.when(unlike, || k.driver_address(TessellateWords::UNLIKE).store(0, &[k.word(1)]));
     });
     k.finish()
 }
@@ -115,10 +116,11 @@ fn edges(t: &Tessellation) -> u32 {
 
 /// The levels of a patch that count: outer, then inner.
 fn levels<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>) -> Vec<Word<'k>> {
-    let record = k.driver_address(word::PATCHES).plus(patch, k.driver(word::STRIDE));
-    let level = |of: u32, n: u32| record.plus(k.driver(of), 1).load(4 * n);
-    let outer = (0..edges(t)).map(|n| level(word::OUTER, n));
-    outer.chain((0..edges(t) - 2).map(|n| level(word::INNER, n))).collect()
+    let record =
+        k.driver_address(TessellateWords::PATCHES).plus(patch, k.driver(TessellateWords::STRIDE));
+    let level = |of: Field<TessellateWords, u32>, n: u32| record.plus(k.driver(of), 1).load(4 * n);
+    let outer = (0..edges(t)).map(|n| level(TessellateWords::OUTER, n));
+    outer.chain((0..edges(t) - 2).map(|n| level(TessellateWords::INNER, n))).collect()
 }
 
 /// Threads that divide a patch.
@@ -141,7 +143,7 @@ pub fn fill(t: &Tessellation, worker: Worker, lanes: u32) -> Shader {
         }
         Worker::Thread => {
             let patch = k.builtin(Builtin::GlobalInvocationId, 0);
-            let there = patch.less(k.driver(word::COUNT));
+            let there = patch.less(k.driver(TessellateWords::COUNT));
             k.when(there, || fill_patch(&k, t, patch, None));
         }
     }
@@ -151,16 +153,16 @@ pub fn fill(t: &Tessellation, worker: Worker, lanes: u32) -> Shader {
 /// Writes the points and indices of a patch, as a lane of a sub-group or alone.
 fn fill_patch<'k>(k: &'k Kernel, t: &Tessellation, patch: Word<'k>, lane: Option<(Word<'k>, u32)>) {
     let pattern = Pattern::new(k, t, patch);
-    let first = k.driver_address(word::POINTS).plus(patch, 4).load(0);
+    let first = k.driver_address(TessellateWords::POINTS).plus(patch, 4).load(0);
     let to = Output {
         k,
         lane,
         patch,
         first,
-        points: k.driver_address(word::LIST).plus(first, TESSELLATED_B),
+        points: k.driver_address(TessellateWords::LIST).plus(first, TESSELLATED_B),
         indices: {
-            let first = k.driver_address(word::INDICES).plus(patch, 4).load(0);
-            k.driver_address(word::INDEX_LIST).plus(first, 4)
+            let first = k.driver_address(TessellateWords::INDICES).plus(patch, 4).load(0);
+            k.driver_address(TessellateWords::INDEX_LIST).plus(first, 4)
         },
         clockwise: t.clockwise,
     };

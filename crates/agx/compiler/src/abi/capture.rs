@@ -5,7 +5,7 @@ use super::{Interface, VertexResults};
 use tepui_expand::capture::{self, Destination};
 use tepui_ir::Shader;
 
-pub use tepui_expand::capture::{ADDRESSES, LIMIT, VERTICES};
+pub use tepui_expand::capture::CaptureWords;
 
 /// Threads of a workgroup, all of one instance: one SIMD-group, since they share nothing.
 pub const THREADS: u32 = 32;

@@ -54,7 +54,8 @@ impl Encoder {
         self.driver[RECTANGLE as usize..][..size_of::<RectangleWords>() / 4]
             .copy_from_slice(bytemuck::cast_slice(bytemuck::bytes_of(&corners)));
         // Internal draw: excluded from queries.
-        let (query, statistics) = (self.query.take(), std::mem::take(&mut self.statistics));
+        let (query, statistics) =
+            (self.query.take(), std::mem::take(&mut self.expansion.statistics));
         self.query_dirty |= query.is_some();
         let mut render = self.render.take();
         let mut result = Ok(());
@@ -69,7 +70,7 @@ impl Encoder {
             }
         }
         self.render = render;
-        (self.query, self.statistics) = (query, statistics);
+        (self.query, self.expansion.statistics) = (query, statistics);
         result
     }
 

@@ -70,7 +70,7 @@ impl Encoder {
             Dispatch::Direct(base, groups) => (*base, *groups),
             Dispatch::Indirect(base, _) => (*base, [0; 3]),
         };
-        let view = self.view;
+        let view = self.expansion.view;
         let own = |s: Source| match s {
             Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
             Source::BaseWorkgroup { axis } => Some(word(base[usize::from(axis)])),

@@ -7,17 +7,18 @@ use tepui_agx_compiler::abi::tile::Layout;
 use tepui_agx_compiler::varyings::Varying;
 use tepui_agx_packets::usc;
 use tepui_agx_packets::vdm;
+use tepui_sysval::{LaunchWords, Words as _};
 use tepui_vulkan::backend::{Counts, Draw};
 use tepui_vulkan::command::CommandState;
-use tepui_vulkan::draws::DrawOutcome;
 use tepui_vulkan::state::Groups;
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_expand::CountedWords;
 
 use super::bindings::{Halves, word};
 use super::index::index_list;
 use super::render::{PLACES, Programs, RECENT, Render};
 use super::variants::{VertexSources, fragment_key, provoking, vertex_key};
-use super::{Encoder, Unfinished, put};
+use super::{Encoder, put};
 use crate::family::Agx;
 use crate::recipe::Value;
 use crate::shader::{Additions, Linked, Variant};
@@ -50,69 +51,19 @@ fn has_adjacent(t: vk::PrimitiveTopology) -> bool {
 }
 
 impl Encoder {
-    /// Draws what is left of a draw that was recorded in part.
-    #[cold]
-    pub(super) fn draw_rest(&mut self, state: &mut CommandState<Agx>) -> Result<DrawOutcome> {
-        match self.unfinished.take() {
-            Some(rest) => self.draw_with(state, rest),
-            None => Ok(DrawOutcome::Complete),
-        }
-    }
-
-    /// Draws what is left of a draw.
-    ///
-    /// # Errors
-    /// When shaders do not compile, or state is not supported.
-    pub(super) fn draw_with(
-        &mut self,
-        state: &mut CommandState<Agx>,
-        rest: Unfinished,
-    ) -> Result<DrawOutcome> {
-        let draw = &rest.draw;
-        match *draw {
-            Draw::Direct(d) if d.count == 0 || d.instances == 0 => {
-                return Ok(DrawOutcome::Complete);
-            }
-            _ => {}
-        }
-        let expanded = match *draw {
-            Draw::Direct(d) if self.expands(state, d.indexed, true) => Some(d),
-            _ => None,
-        };
-        let view_mask = state.rendering.as_ref().map_or(0, |r| r.view_mask);
-        let views = if view_mask == 0 { 1 } else { view_mask };
-        for view in (rest.view..32).filter(|v| views >> v & 1 != 0) {
-            let Some(counts) = expanded else {
-                self.draw_view(state, draw, view)?;
-                continue;
-            };
-            let piece = if view == rest.view { rest.piece } else { 0 };
-            if let Some(piece) = self.draw_expanded(state, counts, view, piece)? {
-                self.unfinished = Some(Unfinished { draw: *draw, view, piece });
-                self.order.counts.splits += 1;
-                return Ok(DrawOutcome::Partial);
-            }
-        }
-        Ok(DrawOutcome::Complete)
-    }
-
     /// Whether the vertices of a draw go through stages that the hardware does not have; `known` says that the CPU knows its counts.
     pub(super) fn expands(&self, state: &CommandState<Agx>, indexed: bool, known: bool) -> bool {
-        let restarts = state.graphics.restart && indexed;
-        // Captured primitives are counted on the GPU if the CPU does not know them.
-        let captures = state.feedback.active && (restarts || !known);
         // Programs read zeros where a sparse buffer has no memory, but the unit that fetches indices
         // faults. Direct draws take a copy.
         let is_sparse = state.index.is_some_and(|i| i.is_sparse);
         let fetches = is_sparse && indexed && !known;
-        captures
+        tepui_vulkan_expand::expands(state, indexed, known)
             || fetches
-            || !state.bound.between.is_empty()
             || has_adjacent(state.graphics.topology)
     }
 
     /// Draws for one view, by the hardware alone.
-    pub(super) fn draw_view(
+    pub(super) fn draw_one_view(
         &mut self,
         state: &mut CommandState<Agx>,
         draw: &Draw,
@@ -190,7 +141,7 @@ impl Encoder {
             }
         };
         let mut key = fragment_key(fragment, &r.tile, s, culls)?;
-        let counts = self.counted_fragments() != 0 && !fragment.does_nothing();
+        let counts = self.expansion.counted_fragments() != 0 && !fragment.does_nothing();
         key.additions = Additions { counts, primitive: vertex.passes_primitive };
         let f = fragment.fragment(&key, fragment.linking())?;
         let linked = f.link(&self.device, &v, provoking(s))?;
@@ -240,7 +191,7 @@ impl Encoder {
             && !state.vertex_buffers_changed
             && state.graphics_sets.changed == 0
             && !state.feedback.active
-            && self.statistics.is_empty()
+            && self.expansion.statistics.is_empty()
             && !self.query_dirty;
         let Some(r) = self.render.as_mut().filter(|_| settled) else { return false };
         let (Some(header), Some(programs)) = (&r.last.plain_header, &r.last.programs) else {
@@ -420,11 +371,13 @@ impl Encoder {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
         self.state_words(&mut words, v, block, |s| bindings.addresses[usize::from(s)])?;
-        if let Some(address) = self.vertex_driver {
+        if !self.vertex_words.is_empty() {
+            let own = LaunchWords { values: &[], in_memory: &self.vertex_words };
             for &(half, value) in &v.recipe.values {
-                if let Value::Source(Source::Driver { offset }) = value {
+                if let Value::Source(Source::Driver { offset }) = value
+                    && let Some(from) = own.address(offset)
+                {
                     let register = v.recipe.register(half);
-                    let from = address + u64::from(offset);
                     super::compute::put_uniform(&mut words, register, 2, from)?;
                 }
             }
@@ -486,9 +439,11 @@ impl Encoder {
                 _ => return None,
             })
         };
-        let counted = self.counted_fragments();
+        let counted = self.expansion.counted_fragments();
         if counted != 0 {
-            self.driver[..2].copy_from_slice(&super::bindings::split(counted));
+            let own = CountedWords { counter: counted.into() };
+            let own = own.words();
+            self.driver[..own.len()].copy_from_slice(own);
         }
         let bindings = &r.last.bindings;
         let block = self.block(f, bindings, &state.push, &own)?;

@@ -9,25 +9,18 @@ mod clear;
 mod compression;
 mod compute;
 mod draw;
-mod emissions;
 mod expand;
-mod expansion;
-mod feedback;
 mod fixed;
 mod image_part;
-mod in_heap;
 mod index;
 mod meta;
 mod order;
-mod piece_memory;
 mod queries;
 mod record;
 pub mod render;
 mod rendering;
 mod stages;
-mod statistics;
 mod stream;
-mod tessellate;
 mod values;
 pub mod variants;
 
@@ -38,22 +31,21 @@ use tepui_drm::uapi::asahi::{
     self as uapi, CmdCompute, CmdHeader, CmdRender, Timestamp, Timestamps,
 };
 use tepui_vulkan::Result;
-use tepui_vulkan::backend::{Draw, SyncPoint};
-use tepui_vulkan::feedback::MAX_STREAMS;
+use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan_expand::ExpandState;
 
 use crate::device::Device;
-use crate::kernel::Bo;
 use crate::recipe::FromSet;
 use crate::scratch::Scratch;
 use crate::shader::Variant;
 
 use arena::{Arena, Upload};
 use bindings::Bindings;
+use expand::ExpandMemory;
 pub use order::Counts as LaunchCounts;
 use order::LaunchOrder;
-use piece_memory::PieceMemory;
 use render::Render;
-use tepui_vulkan_expand::counted::Statistics;
+use tepui_sysval::MemoryWords;
 
 /// A hardware command.
 pub enum Work {
@@ -82,14 +74,10 @@ pub struct Encoder {
     words: Vec<u8>,
     /// Words of the driver's own programs.
     pub driver: [u32; 64],
-    /// Address of the vertex programs' words, if they are in memory.
-    vertex_driver: Option<u64>,
-    /// The heap of expanded draws.
-    heap: Option<Arc<Bo>>,
-    /// Whether draws of the open render have taken from it.
-    heap_open: bool,
-    /// Maximum bytes of it that they take.
-    heap_reserved: u64,
+    /// Words of vertex programs that are in memory.
+    vertex_words: Vec<MemoryWords>,
+    /// State of expanded draws.
+    expansion: ExpandState<ExpandMemory>,
     /// Scratch memory that commands use.
     scratch: Vec<Arc<Scratch>>,
     /// Programs that commands use, kept while they may run.
@@ -104,29 +92,6 @@ pub struct Encoder {
     stamps: Vec<(u32, u32)>,
     /// Sets of compute pipelines.
     compute_bindings: Bindings,
-    /// Address of the offsets of transform feedback; 0 outside of it.
-    feedback: u64,
-    /// Addresses of the counters of captured primitives of each stream; 0 for none.
-    feedback_queries: [u64; MAX_STREAMS],
-    /// The queries of statistics that count.
-    statistics: Vec<Statistics>,
-    /// View index of expanded draws.
-    view: u32,
-    /// Memory of pieces of draws.
-    pieces: PieceMemory,
-    /// The rest of the draw that is being recorded.
-    unfinished: Option<Unfinished>,
-}
-
-/// A draw that is recorded in part.
-#[derive(Clone, Copy)]
-struct Unfinished {
-    /// The draw, with its conditions and counts resolved.
-    draw: Draw,
-    /// The view whose pieces are next.
-    view: u32,
-    /// The next piece.
-    piece: u64,
 }
 
 // SAFETY: pointers into upload memory are the encoder's own.
@@ -159,10 +124,8 @@ impl Encoder {
             render: None,
             driver: [0; 64],
             words: Vec::new(),
-            vertex_driver: None,
-            heap: None,
-            heap_open: false,
-            heap_reserved: 0,
+            vertex_words: Vec::new(),
+            expansion: ExpandState::default(),
             scratch: Vec::new(),
             keep: Vec::new(),
             query: None,
@@ -170,12 +133,6 @@ impl Encoder {
             after: Vec::new(),
             stamps: Vec::new(),
             compute_bindings: Bindings::default(),
-            feedback: 0,
-            feedback_queries: [0; MAX_STREAMS],
-            statistics: Vec::new(),
-            view: 0,
-            pieces: PieceMemory::default(),
-            unfinished: None,
         }
     }
 
@@ -193,12 +150,8 @@ impl Encoder {
         self.after.clear();
         self.stamps.clear();
         self.compute_bindings = Bindings::default();
-        (self.heap, self.heap_open, self.heap_reserved) = (None, false, 0);
-        self.vertex_driver = None;
-        (self.feedback, self.feedback_queries) = (0, [0; MAX_STREAMS]);
-        self.statistics.clear();
-        self.view = 0;
-        (self.pieces, self.unfinished) = (PieceMemory::default(), None);
+        self.vertex_words.clear();
+        self.expansion = ExpandState::default();
     }
 
     /// Upload memory.

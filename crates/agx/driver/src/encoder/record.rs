@@ -9,10 +9,11 @@ use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::draws::{DrawOutcome, ExpandingEncoder};
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_expand as expand;
 use tepui_vulkan_meta::clear::{self, Clear};
 use tepui_vulkan_meta::{blit, condition, copy, resolve};
 
-use super::{Encoder, Unfinished};
+use super::Encoder;
 use crate::family::Agx;
 use crate::query::Queries;
 
@@ -44,7 +45,7 @@ impl Record<Agx> for Encoder {
         updated?;
         let bindings = self.compute_bindings.clone();
         let dispatch = condition::dispatch(self, state.condition, *dispatch)?;
-        self.count_dispatch(&dispatch, v.workgroup.iter().product())?;
+        expand::count_dispatch::<Agx>(self, &dispatch, v.workgroup.iter().product())?;
         let writes = shader.writes_memory;
         self.launch(&v, &bindings, &state.push, &dispatch, writes)
     }
@@ -125,11 +126,11 @@ impl Record<Agx> for Encoder {
     }
 
     fn begin_feedback(&mut self, counters: &Counters) -> Result<()> {
-        self.begin_capture(counters)
+        expand::begin_capture::<Agx>(self, counters)
     }
 
     fn end_feedback(&mut self, counters: &Counters) -> Result<()> {
-        self.end_capture(counters)
+        expand::end_capture::<Agx>(self, counters)
     }
 
     fn byte_count(
@@ -140,7 +141,7 @@ impl Record<Agx> for Encoder {
         instances: u32,
         first_instance: u32,
     ) -> Result<u64> {
-        self.captured_draw(counter, start, stride, instances, first_instance)
+        expand::captured_draw::<Agx>(self, counter, start, stride, instances, first_instance)
     }
 
     fn reset_queries(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
@@ -149,10 +150,12 @@ impl Record<Agx> for Encoder {
 
     fn begin_query(&mut self, pool: &Queries, query: u32, precise: bool, stream: u8) -> Result<()> {
         if let Some(address) = pool.captured(query) {
-            self.feedback_queries[usize::from(stream)] = address;
+            self.expansion.feedback_queries[usize::from(stream)] = address;
             return Ok(());
         }
-        if self.begin_statistics(pool, query, stream) {
+        if let Some((flags, of_stream)) = pool.statistics() {
+            let stream = of_stream.then_some(stream.into());
+            expand::begin_statistics::<Agx>(self, pool.result_address(query), flags, stream);
             return Ok(());
         }
         self.query = pool.counter(query).map(|c| (c, precise));
@@ -162,9 +165,9 @@ impl Record<Agx> for Encoder {
 
     fn end_query(&mut self, pool: &Queries, query: u32, stream: u8) -> Result<()> {
         if pool.captured(query).is_some() {
-            self.feedback_queries[usize::from(stream)] = 0;
+            self.expansion.feedback_queries[usize::from(stream)] = 0;
         } else if pool.statistics().is_some() {
-            self.end_statistics(pool.result_address(query))?;
+            expand::end_statistics::<Agx>(self, pool.result_address(query))?;
         } else {
             self.query = None;
             self.query_dirty = true;
@@ -203,8 +206,9 @@ impl ExpandingEncoder<Agx> for Encoder {
     }
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<DrawOutcome> {
-        if self.unfinished.is_some() {
-            return self.draw_rest(state);
+        if self.expansion.is_unfinished() {
+            let outcome = expand::draw_rest(self, state);
+            return self.count_split(outcome);
         }
         if state.condition.is_none() && self.draw_again(state, draw) {
             return Ok(DrawOutcome::Complete);
@@ -216,7 +220,7 @@ impl ExpandingEncoder<Agx> for Encoder {
         }
         let mut draw = condition::draw(self, state.condition, *draw)?;
         if state.feedback.active && !expands {
-            self.capture(state, &draw)?;
+            expand::capture(self, state, &draw)?;
         }
         // Draws after a count in memory become draws without instances, once for all users.
         if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
@@ -225,8 +229,9 @@ impl ExpandingEncoder<Agx> for Encoder {
             (*address, *stride) =
                 condition::counted(self, *address, at, *count, *stride, *indexed)?;
         }
-        self.count_draw(state, &draw)?;
-        self.draw_with(state, Unfinished { draw, view: 0, piece: 0 })
+        expand::count_draw(self, state, &draw)?;
+        let outcome = expand::draw(self, state, draw, expands);
+        self.count_split(outcome)
     }
 
     fn drop_rendering(&mut self) -> bool {
@@ -235,18 +240,15 @@ impl ExpandingEncoder<Agx> for Encoder {
             && self.stamps.is_empty();
         if is_empty {
             self.render = None;
-            self.free_expanded();
+            self.expansion.free_memory();
         }
         is_empty
     }
 
     fn continuation(&self) -> Encoder {
         let mut e = Encoder::new(&self.device);
-        // Growing is not repeated.
-        (e.heap, e.pieces.place) = (self.heap.clone(), self.pieces.place.clone());
         (e.query, e.query_dirty) = (self.query, true);
-        (e.feedback, e.feedback_queries) = (self.feedback, self.feedback_queries);
-        e.statistics.clone_from(&self.statistics);
+        e.expansion = self.expansion.continuation();
         e
     }
 

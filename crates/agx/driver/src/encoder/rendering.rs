@@ -157,7 +157,7 @@ impl Encoder {
             isp_bgobjvals: ds.bgobjvals,
             ..CmdRender::default()
         })));
-        self.free_expanded();
+        self.expansion.free_memory();
         self.finish_queries()?;
         Ok(resolved)
     }

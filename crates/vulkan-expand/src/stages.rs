@@ -1,0 +1,90 @@
+//! The stages of a draw before the rasteriser.
+
+use std::sync::Arc;
+
+use tepui_expand::tessellate::Tessellation;
+use tepui_expand::{Emission, Record};
+use tepui_vulkan::command::{CommandState, IndexBuffer};
+use tepui_vulkan::{Error, Result};
+
+use crate::derived::passed_on;
+use crate::launch::{ExpandBackend, ExpandShader as _, ShaderOf};
+use crate::order::Order;
+use crate::place::EmissionSizes;
+use crate::topology::{assembled, tessellation};
+
+/// The stages of a draw with a geometry shader whose counts the CPU knows, and what they read and write.
+pub(crate) struct GeometryStages<B: ExpandBackend> {
+    pub(crate) vertex: ShaderOf<B>,
+    pub(crate) geometry: ShaderOf<B>,
+    pub(crate) order: Order,
+    /// Vertices that are read.
+    pub(crate) input: Record,
+    /// Vertices that are emitted.
+    pub(crate) output: Record,
+    pub(crate) emission: Emission,
+    /// Index lists.
+    pub(crate) lists: u32,
+}
+
+/// The stages of a draw before the rasteriser.
+pub(crate) struct Stages<B: ExpandBackend> {
+    pub(crate) vertex: ShaderOf<B>,
+    pub(crate) tessellation: Option<Tessellated<B>>,
+    pub(crate) geometry: Option<ShaderOf<B>>,
+}
+
+/// The stages around the tessellator.
+pub(crate) struct Tessellated<B: ExpandBackend> {
+    pub(crate) control: ShaderOf<B>,
+    pub(crate) evaluation: ShaderOf<B>,
+    pub(crate) how: Tessellation,
+}
+
+/// The index buffer of a list that the stages wrote.
+pub(crate) fn list_buffer(address: u64, size: u64) -> IndexBuffer {
+    IndexBuffer { address, size, index_bytes: 4, is_sparse: false }
+}
+
+/// Bytes of a record in memory.
+pub(crate) fn record_b(record: &Record) -> u32 {
+    record.stride().max(16)
+}
+
+/// Sizes of what a geometry shader leaves.
+pub(crate) fn emission_sizes<B: ExpandBackend>(g: &B::Shader, rasterised: u32) -> EmissionSizes {
+    let emission = Emission::of(g.ir());
+    EmissionSizes {
+        invocations: emission.invocations,
+        records_bytes: emission.vertices * record_b(&Record::of_vertices(g.ir())),
+        indices: emission.indices,
+        lists: tepui_expand::lists(emission.streams, rasterised),
+    }
+}
+
+impl<B: ExpandBackend> Stages<B> {
+    /// `emissions` says that something asks for the primitives that reach the rasteriser.
+    pub(crate) fn new(state: &CommandState<B>, emissions: bool) -> Result<Stages<B>> {
+        let between = &state.bound.between;
+        let missing = |what| move || Error::unsupported(format!("draws without {what} shader"));
+        let vertex = state.bound.vertex.clone().ok_or_else(missing("a vertex"))?;
+        let tessellation = match (&between.control, &between.evaluation) {
+            (None, None) => None,
+            (control, evaluation) => {
+                let control = control.clone().ok_or_else(missing("a control"))?;
+                let evaluation = evaluation.clone().ok_or_else(missing("an evaluation"))?;
+                let how =
+                    tessellation(control.ir(), evaluation.ir(), state.graphics.patch_lower_left);
+                Some(Tessellated { control, evaluation, how })
+            }
+        };
+        let geometry: Option<Arc<B::Shader>> = match (&between.geometry, &tessellation) {
+            (Some(geometry), _) => Some(geometry.clone()),
+            // Something has to count and capture what the tessellator makes.
+            (None, Some(t)) if emissions => Some(passed_on(&*t.evaluation, t.how.output())?),
+            (None, Some(_)) => None,
+            (None, None) => Some(passed_on(&*vertex, assembled(state.graphics.topology)?)?),
+        };
+        Ok(Stages { vertex, tessellation, geometry })
+    }
+}
