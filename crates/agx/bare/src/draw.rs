@@ -5,6 +5,7 @@
 //! Colour images are linear.
 
 use std::collections::HashMap;
+use tepui_sysval::SystemValue;
 
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::tile::{Layout, Tile};
@@ -648,10 +649,10 @@ fn vertex_source(d: &Draw<'_>, linked: &Varyings, s: Source) -> Option<Vec<u16>>
         Source::AttributeClamp { index } => {
             halves(attribute(index).map_or(0, VertexBuffer::clamp)).to_vec()
         }
-        Source::BaseVertex => halves(d.first_vertex).to_vec(),
-        Source::BaseInstance => halves(d.first_instance).to_vec(),
-        Source::DrawIndex => vec![0],
-        Source::ViewIndex => vec![d.view],
+        Source::System(SystemValue::BaseVertex) => halves(d.first_vertex).to_vec(),
+        Source::System(SystemValue::BaseInstance) => halves(d.first_instance).to_vec(),
+        Source::System(SystemValue::DrawIndex) => vec![0],
+        Source::System(SystemValue::ViewIndex) => vec![d.view],
         Source::VaryingWord { varying } => {
             vec![linked.places.iter().find(|p| p.0 == varying).map_or(0, |p| p.1)]
         }
@@ -662,14 +663,14 @@ fn vertex_source(d: &Draw<'_>, linked: &Varyings, s: Source) -> Option<Vec<u16>>
 fn fragment_source(d: &Draw<'_>, s: Source) -> Option<Vec<u16>> {
     Some(match s {
         Source::FirstFan => vec![0],
-        Source::ViewIndex => vec![d.view],
-        Source::SampleMask => vec![d.sample_mask],
-        Source::SamplePositions => {
+        Source::System(SystemValue::ViewIndex) => vec![d.view],
+        Source::System(SystemValue::SampleMask) => vec![d.sample_mask],
+        Source::System(SystemValue::SamplePositions) => {
             let places = sample_places(d.tile.samples);
             let bytes = places.map(|[x, y]| (x | y << 4) as u8);
             halves(u32::from_le_bytes(bytes)).to_vec()
         }
-        Source::BlendConstant { component } => {
+        Source::System(SystemValue::BlendConstant { component }) => {
             halves(d.blend_constant[usize::from(component & 3)].to_bits()).to_vec()
         }
         _ => return None,

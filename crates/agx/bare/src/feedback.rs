@@ -3,7 +3,7 @@
 use tepui_agx_compiler::abi::capture::{CaptureWords, THREADS};
 use tepui_agx_compiler::{Program, Source};
 use tepui_agx_model::JobStats;
-use tepui_sysval::Words as _;
+use tepui_sysval::{SystemValue, Words as _};
 
 use crate::draw::VertexBuffer;
 use crate::shader::{Bindings, halves};
@@ -45,8 +45,8 @@ pub fn run(machine: &mut Machine, program: &Program, f: &Feedback<'_>) -> Result
     let attribute = |n: u8| f.attributes.get(usize::from(n)).and_then(Option::as_ref);
     let own = |s| {
         Some(match s {
-            Source::Driver { offset } => halves(driver(offset)).to_vec(),
-            Source::CaptureIndices => address_halves(list.address()).to_vec(),
+            Source::System(SystemValue::Driver { offset }) => halves(driver(offset)).to_vec(),
+            Source::System(SystemValue::VertexList) => address_halves(list.address()).to_vec(),
             Source::AttributeBase { index } => {
                 let at = attribute(index).map_or(0, |a| a.buffer.address() + a.offset);
                 address_halves(at).to_vec()
@@ -54,8 +54,10 @@ pub fn run(machine: &mut Machine, program: &Program, f: &Feedback<'_>) -> Result
             Source::AttributeClamp { index } => {
                 halves(attribute(index).map_or(0, VertexBuffer::clamp)).to_vec()
             }
-            Source::BaseVertex | Source::BaseInstance => halves(0).to_vec(),
-            Source::DrawIndex => vec![0],
+            Source::System(SystemValue::BaseVertex | SystemValue::BaseInstance) => {
+                halves(0).to_vec()
+            }
+            Source::System(SystemValue::DrawIndex) => vec![0],
             _ => return None,
         })
     };

@@ -1,6 +1,7 @@
 //! Runs compiled shaders: fills the uniform registers that a [`Program`] asks for.
 
 use std::collections::{BTreeSet, HashMap};
+use tepui_sysval::SystemValue;
 
 use tepui_agx_compiler::descriptor::{PBE_B, ROW_B, SAMPLER_B, TEXTURE_B, loads_sampler};
 use tepui_agx_compiler::{Program, Source};
@@ -140,7 +141,9 @@ pub(crate) fn uniforms(
                 let bytes = &rows[usize::from(byte)..][..2 * usize::from(halves)];
                 bytes.as_chunks().0.iter().map(|&b| u16::from_le_bytes(b)).collect()
             }
-            Source::Push { offset } => halves(bindings.push_word(offset)).to_vec(),
+            Source::System(SystemValue::Push { offset }) => {
+                halves(bindings.push_word(offset)).to_vec()
+            }
             Source::PushLong { offset } => {
                 [offset, offset + 4].iter().flat_map(|&o| halves(bindings.push_word(o))).collect()
             }
@@ -207,8 +210,10 @@ pub fn run(
     groups: [u32; 3],
 ) -> Result<JobStats, Error> {
     let own = |s| match s {
-        Source::BaseWorkgroup { .. } => Some(halves(0).to_vec()),
-        Source::NumWorkgroups { axis } => Some(halves(groups[usize::from(axis)]).to_vec()),
+        Source::System(SystemValue::BaseWorkgroup { .. }) => Some(halves(0).to_vec()),
+        Source::System(SystemValue::NumWorkgroups { axis }) => {
+            Some(halves(groups[usize::from(axis)]).to_vec())
+        }
         _ => None,
     };
     let local = program.workgroup_size;

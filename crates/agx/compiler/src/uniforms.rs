@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use tepui_agx_isa::operand::UNIFORM_HALVES;
 use tepui_ir::{Access, Attrs, Inst, Op, Resource, Shader};
+use tepui_sysval::SystemValue;
 
 /// Half-uniforms that memory instructions can take an address from.
 /// source: Mesa, agx_lower_uniform_sources.c
@@ -88,21 +89,8 @@ pub enum Source {
         /// Half-uniforms: 1 or 2.
         halves: u8,
     },
-    /// Number of workgroups in one direction, 32 bits.
-    NumWorkgroups {
-        /// 0 to 2.
-        axis: u8,
-    },
-    /// First workgroup in one direction, 32 bits.
-    BaseWorkgroup {
-        /// 0 to 2.
-        axis: u8,
-    },
-    /// A 32-bit word of the push constants.
-    Push {
-        /// Offset in bytes.
-        offset: u32,
-    },
+    /// A value of the draw or dispatch.
+    System(SystemValue),
     /// A 64-bit word of the push constants: an address.
     PushLong {
         /// Offset in bytes.
@@ -122,40 +110,14 @@ pub enum Source {
         /// The attribute's location.
         index: u8,
     },
-    /// Vertex: what the draw adds to indices, or its first vertex, 32 bits.
-    BaseVertex,
-    /// Vertex: the draw's first instance, 32 bits.
-    BaseInstance,
-    /// Vertex: the number of the draw, 16 bits.
-    DrawIndex,
-    /// The view that is drawn, 16 bits.
-    ViewIndex,
     /// Vertex: the word of the vertex store where a varying begins, 16 bits.
     VaryingWord {
         /// The varying.
         varying: Varying,
     },
-    /// Transform feedback: 64-bit address of the numbers of the vertices to capture, 32 bits each
-    /// ([`crate::abi::capture`]).
-    CaptureIndices,
     /// Fragment: not zero where the second number of a coefficient register is the flat value
     /// (triangle fans whose first vertex is provoking), 16 bits.
     FirstFan,
-    /// Fragment: places of the samples, a byte each: x and y in sixteenths of a pixel, x in the low
-    /// four bits.
-    SamplePositions,
-    /// Fragment: samples that the pipeline's state enables, 16 bits.
-    SampleMask,
-    /// Fragment: a component of the blend constant, a 32-bit float.
-    BlendConstant {
-        /// 0 to 3.
-        component: u8,
-    },
-    /// A 32-bit word of the driver's own data.
-    Driver {
-        /// Offset in bytes.
-        offset: u32,
-    },
     /// A 32-bit constant.
     Constant {
         /// Its bits.
@@ -187,14 +149,9 @@ impl Source {
             | Source::PushLong { .. }
             | Source::PushAddress
             | Source::DataAddress
-            | Source::AttributeBase { .. }
-            | Source::CaptureIndices => 4,
-            Source::Constant16 { .. }
-            | Source::DrawIndex
-            | Source::ViewIndex
-            | Source::VaryingWord { .. }
-            | Source::FirstFan
-            | Source::SampleMask => 1,
+            | Source::AttributeBase { .. } => 4,
+            Source::Constant16 { .. } | Source::VaryingWord { .. } | Source::FirstFan => 1,
+            Source::System(value) => value.bits() as u16 / 16,
             Source::Preamble { halves, .. } => halves as u16,
             Source::DescriptorBytes { halves, .. } => halves as u16,
             _ => 2,

@@ -1,5 +1,5 @@
 //! Vertex shaders that run as compute shaders, because the hardware cannot write vertices to memory: for transform feedback, and
-//! for the stages that follow in an expanded draw. The vertex number is read from the list of [`crate::Source::CaptureIndices`].
+//! for the stages that follow in an expanded draw. The vertex number is read from the list of [`tepui_sysval::SystemValue::VertexList`].
 
 use super::{Interface, VertexResults};
 use tepui_expand::capture::{self, Destination};

@@ -24,6 +24,7 @@ use crate::varyings::FragmentTable;
 use attribute::Attribute;
 use tepui_expand::Expansion;
 use tepui_ir::{Attrs, IoLoc, Op, Shader, Stage};
+use tepui_sysval::SystemValue;
 use tile::Tile;
 
 /// Vertex: half-register with the vertex number.
@@ -227,7 +228,7 @@ impl Interface {
             Interface::Fragment(_) => {
                 let pinned = (0..4).map(|component| Uniform {
                     half: 4 + 2 * u16::from(component),
-                    source: Source::BlendConstant { component },
+                    source: Source::System(SystemValue::BlendConstant { component }),
                 });
                 u.reserve(FRAGMENT_HALVES, pinned.collect());
             }
@@ -253,9 +254,9 @@ fn vertex_uniforms(n: u16) -> Vec<Uniform> {
         all.push(Uniform { half: 4 * k, source: Source::AttributeBase { index } });
         all.push(Uniform { half: 4 * n + 2 * k, source: Source::AttributeClamp { index } });
     }
-    all.push(Uniform { half: 6 * n, source: Source::BaseVertex });
-    all.push(Uniform { half: 6 * n + 2, source: Source::BaseInstance });
-    all.push(Uniform { half: 6 * n + 4, source: Source::DrawIndex });
+    all.push(Uniform { half: 6 * n, source: Source::System(SystemValue::BaseVertex) });
+    all.push(Uniform { half: 6 * n + 2, source: Source::System(SystemValue::BaseInstance) });
+    all.push(Uniform { half: 6 * n + 4, source: Source::System(SystemValue::DrawIndex) });
     all
 }
 

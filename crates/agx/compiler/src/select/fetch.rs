@@ -14,6 +14,7 @@ use tepui_agx_isa::operand::{
 use tepui_agx_isa::table::device::DeviceLoad;
 use tepui_agx_isa::table::integer::Convert as IsaConvert;
 use tepui_format::Numeric;
+use tepui_sysval::SystemValue;
 
 use super::cond::Cond;
 use super::stage::Io;
@@ -138,7 +139,8 @@ impl Select<'_> {
         };
         let id = |n: usize| ids[n].map_or(Opnd::imm(0), |v| Opnd::of(v, Size::B32));
         let Some(divisor) = a.per_instance else { return Ok(id(0)) };
-        let base = Opnd::uniform(self.uniform(Source::BaseInstance)?, Size::B32);
+        let base =
+            Opnd::uniform(self.uniform(Source::System(SystemValue::BaseInstance))?, Size::B32);
         if divisor == 0 {
             return Ok(Opnd::of(self.mov(base, WORD), Size::B32));
         }

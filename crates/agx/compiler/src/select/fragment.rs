@@ -23,6 +23,7 @@ use tepui_agx_isa::table::barrier::WaitPix;
 use tepui_agx_isa::table::integer::Ffs;
 use tepui_agx_isa::table::tile::{SampleMask, ZsEmit};
 use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, NumKind, Op, Sampling, Value};
+use tepui_sysval::SystemValue;
 
 /// All samples of a pixel. source: applegpu.py, "sample_mask"
 pub(super) const ALL: u64 = 255;
@@ -364,7 +365,7 @@ impl Select<'_> {
             }
             Builtin::SampleMask => {
                 let v = self.sr(sr::INPUT_MASK, Size::B32);
-                let api = self.uniform(Source::SampleMask)?;
+                let api = self.uniform(Source::System(SystemValue::SampleMask))?;
                 let (a, b) = (Opnd::of(v, Size::B32), Opnd::uniform(api, Size::B16));
                 let mut v = self.bitop(32, table::AND, a, b);
                 let f = self.fragment();
@@ -377,7 +378,9 @@ impl Select<'_> {
             Builtin::BlendConstant => {
                 let mut comps = Vec::with_capacity(4);
                 for component in 0..4 {
-                    comps.push(Comp::Uniform(self.uniform(Source::BlendConstant { component })?));
+                    comps.push(Comp::Uniform(
+                        self.uniform(Source::System(SystemValue::BlendConstant { component }))?,
+                    ));
                 }
                 comps
             }
@@ -403,7 +406,8 @@ impl Select<'_> {
 
     /// Position of a sample in its pixel. source: Mesa, agx_nir_lower_sample_intrinsics.c
     fn sample_place(&mut self, n: Opnd) -> Result<[Opnd; 2]> {
-        let packed = Opnd::uniform(self.uniform(Source::SamplePositions)?, Size::B32);
+        let packed =
+            Opnd::uniform(self.uniform(Source::System(SystemValue::SamplePositions))?, Size::B32);
         let n = Opnd { size: Size::B32, ..n };
         let by = Opnd::of(self.iadd(32, false, Opnd::imm(0), n, 3), Size::B32);
         let byte = Opnd::of(self.bfeil(32, packed, by, 0), Size::B32);

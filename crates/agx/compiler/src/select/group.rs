@@ -19,6 +19,7 @@ use tepui_agx_isa::table::unary::{Dfdx, Dfdy};
 use tepui_ir::{
     Attrs, Barrier, Builtin, Inst, MemSet, Op, QuadDir, Reduce, ReduceOp, Scope, Value,
 };
+use tepui_sysval::SystemValue;
 
 fn simd_op(op: ReduceOp) -> Option<SimdOp> {
     Some(match op {
@@ -189,8 +190,12 @@ impl Select<'_> {
                 vec![Comp::Val(self.special(sr::LANE, WORD))]
             }
             Builtin::SubgroupId => vec![Comp::Val(self.special(sr::SUBGROUP, WORD))],
-            Builtin::NumWorkgroups => self.axes(|axis| Source::NumWorkgroups { axis })?,
-            Builtin::BaseWorkgroupId => self.axes(|axis| Source::BaseWorkgroup { axis })?,
+            Builtin::NumWorkgroups => {
+                self.axes(|axis| Source::System(SystemValue::NumWorkgroups { axis }))?
+            }
+            Builtin::BaseWorkgroupId => {
+                self.axes(|axis| Source::System(SystemValue::BaseWorkgroup { axis }))?
+            }
             Builtin::WorkgroupSize => size.iter().map(|&n| Comp::Const(u64::from(n))).collect(),
             Builtin::NumSubgroups => vec![Comp::Const(u64::from(total.div_ceil(LANES)))],
             Builtin::SubgroupSize => vec![Comp::Const(u64::from(LANES))],

@@ -9,6 +9,7 @@ use tepui_agx_isa::Inst as Isa;
 use tepui_agx_isa::operand::{AtomicOp as IsaAtomic, Base64, Extend, Format, Index, RegVec, Size};
 use tepui_agx_isa::table::device::{Atomic, DeviceLoad, DeviceStore};
 use tepui_ir::{Access, AtomicOp, Attrs, Inst, Mem, Op, Type, Value};
+use tepui_sysval::SystemValue;
 
 /// Maximum number of elements of one memory instruction.
 pub(super) const MAX_ELEMENTS: usize = 4;
@@ -110,7 +111,9 @@ impl Select<'_> {
                 };
                 let r = s.result(i);
                 let offset = (offset as u32).wrapping_add(m.offset as u32);
-                let comps = self.uniform_words(r, offset, |o| Source::Driver { offset: o })?;
+                let comps = self.uniform_words(r, offset, |o| {
+                    Source::System(SystemValue::Driver { offset: o })
+                })?;
                 self.set(r, &comps);
             }
             (Op::LoadBuffer, Attrs::Mem(m)) => {
@@ -694,7 +697,9 @@ impl Select<'_> {
                 }
                 all
             } else {
-                self.uniform_words(r, offset, |offset| Source::Push { offset })?
+                self.uniform_words(r, offset, |offset| {
+                    Source::System(SystemValue::Push { offset })
+                })?
             };
             self.set(r, &comps);
             return Ok(());

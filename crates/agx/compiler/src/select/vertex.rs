@@ -16,6 +16,7 @@ use tepui_agx_isa::operand::{Base64, Extend, FCond, Format, Index, RegVec, Size}
 use tepui_agx_isa::table::device::DeviceLoad;
 use tepui_agx_isa::table::varying::{NoVar, StVar, StVarFinal};
 use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Op};
+use tepui_sysval::SystemValue;
 
 impl Select<'_> {
     fn vertex(&mut self) -> &mut State {
@@ -77,7 +78,7 @@ impl Select<'_> {
 
     /// The instance that a thread of a compute program makes: the driver may begin with another than the first.
     fn captured_instance(&mut self) -> Result<Val> {
-        let base = self.uniform(Source::BaseWorkgroup { axis: 1 })?;
+        let base = self.uniform(Source::System(SystemValue::BaseWorkgroup { axis: 1 }))?;
         let y = self.special(sr::GLOBAL + 1, WORD);
         let (a, b) = (Opnd::of(y, Size::B32), Opnd::uniform(base, Size::B32));
         Ok(self.iadd(32, false, a, b, 0))
@@ -85,7 +86,7 @@ impl Select<'_> {
 
     /// The number of the vertex that a thread captures, from the driver's list.
     fn captured_vertex(&mut self) -> Result<Val> {
-        let base = self.uniform(Source::CaptureIndices)?;
+        let base = self.uniform(Source::System(SystemValue::VertexList))?;
         let number = self.special(sr::GLOBAL, WORD);
         let inst = DeviceLoad {
             format: Format::I32,
@@ -127,7 +128,7 @@ impl Select<'_> {
                 let comp = match b {
                     Builtin::VertexIndex => self.vertex().ids[0].map_or(Comp::Undef, Comp::Val),
                     Builtin::InstanceIndex => {
-                        let base = self.uniform(Source::BaseInstance)?;
+                        let base = self.uniform(Source::System(SystemValue::BaseInstance))?;
                         match self.vertex().ids[1] {
                             Some(v) => {
                                 let (a, b) =
@@ -137,9 +138,15 @@ impl Select<'_> {
                             None => Comp::Undef,
                         }
                     }
-                    Builtin::BaseVertex => Comp::Uniform(self.uniform(Source::BaseVertex)?),
-                    Builtin::BaseInstance => Comp::Uniform(self.uniform(Source::BaseInstance)?),
-                    Builtin::DrawIndex => self.uniform_half(Source::DrawIndex)?,
+                    Builtin::BaseVertex => {
+                        Comp::Uniform(self.uniform(Source::System(SystemValue::BaseVertex))?)
+                    }
+                    Builtin::BaseInstance => {
+                        Comp::Uniform(self.uniform(Source::System(SystemValue::BaseInstance))?)
+                    }
+                    Builtin::DrawIndex => {
+                        self.uniform_half(Source::System(SystemValue::DrawIndex))?
+                    }
                     _ => return Ok(false),
                 };
                 self.set(s.result(i), &[comp]);

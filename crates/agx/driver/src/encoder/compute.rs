@@ -1,6 +1,7 @@
 //! Launches of compute programs, and barriers between them.
 
 use std::sync::Arc;
+use tepui_sysval::{Arguments, SystemValue};
 
 use tepui_agx_compiler::Source;
 use tepui_agx_packets::{cdm, usc};
@@ -72,15 +73,22 @@ impl Encoder {
         };
         let view = self.expansion.view;
         let own = |s: Source| match s {
-            Source::NumWorkgroups { axis } => Some(word(groups[usize::from(axis)])),
-            Source::BaseWorkgroup { axis } => Some(word(base[usize::from(axis)])),
-            s => own(s).or_else(|| (s == Source::ViewIndex).then(|| word(view))),
+            Source::System(SystemValue::NumWorkgroups { axis }) => {
+                Some(word(groups[usize::from(axis)]))
+            }
+            Source::System(SystemValue::BaseWorkgroup { axis }) => {
+                Some(word(base[usize::from(axis)]))
+            }
+            s => {
+                own(s).or_else(|| (s == Source::System(SystemValue::ViewIndex)).then(|| word(view)))
+            }
         };
         // The number of workgroups comes from where the dispatch does.
         let from_memory = |s: Source| match (s, dispatch) {
-            (Source::NumWorkgroups { axis }, Dispatch::Indirect(_, at)) => {
-                Some(at + 4 * u64::from(axis))
-            }
+            (Source::System(value), Dispatch::Indirect(_, at)) => value
+                .in_arguments(Arguments::Dispatch)
+                .map(|offset| at + u64::from(offset))
+                .or_else(|| from_memory(s)),
             (s, _) => from_memory(s),
         };
         let block = self.block(v, bindings, push, &own)?;

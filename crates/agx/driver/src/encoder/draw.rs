@@ -7,7 +7,7 @@ use tepui_agx_compiler::abi::tile::Layout;
 use tepui_agx_compiler::varyings::Varying;
 use tepui_agx_packets::usc;
 use tepui_agx_packets::vdm;
-use tepui_sysval::{LaunchWords, Words as _};
+use tepui_sysval::{Arguments, LaunchWords, SystemValue, Words as _};
 use tepui_vulkan::backend::{Counts, Draw};
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::state::Groups;
@@ -374,7 +374,7 @@ impl Encoder {
         if !self.vertex_words.is_empty() {
             let own = LaunchWords { values: &[], in_memory: &self.vertex_words };
             for &(half, value) in &v.recipe.values {
-                if let Value::Source(Source::Driver { offset }) = value
+                if let Value::Source(Source::System(SystemValue::Driver { offset })) = value
                     && let Some(from) = own.address(offset)
                 {
                     let register = v.recipe.register(half);
@@ -383,19 +383,15 @@ impl Encoder {
             }
         }
         if let Some(address) = indirect {
+            let arguments = if indexed { Arguments::DrawIndexed } else { Arguments::Draw };
             for &(half, value) in &v.recipe.values {
-                let offset = match (value, indexed) {
-                    (Value::Source(Source::BaseVertex), false) => 8,
-                    (Value::Source(Source::BaseVertex), true) => 12,
-                    (Value::Source(Source::BaseInstance), false) => 12,
-                    (Value::Source(Source::BaseInstance), true) => 16,
-                    _ => continue,
-                };
+                let Value::Source(Source::System(own)) = value else { continue };
+                let Some(offset) = own.in_arguments(arguments) else { continue };
                 super::compute::put_uniform(
                     &mut words,
                     v.recipe.register(half),
                     2,
-                    address + offset,
+                    address + u64::from(offset),
                 )?;
             }
         }
@@ -429,11 +425,13 @@ impl Encoder {
                     let fan = state.graphics.topology == vk::PrimitiveTopology::TRIANGLE_FAN;
                     word(u32::from(fan && !state.graphics.provoking_last))
                 }
-                Source::ViewIndex => word(values[3]),
-                Source::DrawIndex => word(values[2] & 0xffff),
-                Source::SampleMask => word(state.graphics.sample_mask & 0xffff),
-                Source::SamplePositions => word(r.packed_sample_places()),
-                Source::BlendConstant { component } => {
+                Source::System(SystemValue::ViewIndex) => word(values[3]),
+                Source::System(SystemValue::DrawIndex) => word(values[2] & 0xffff),
+                Source::System(SystemValue::SampleMask) => {
+                    word(state.graphics.sample_mask & 0xffff)
+                }
+                Source::System(SystemValue::SamplePositions) => word(r.packed_sample_places()),
+                Source::System(SystemValue::BlendConstant { component }) => {
                     word(state.graphics.blend_constants[usize::from(component & 3)].to_bits())
                 }
                 _ => return None,
@@ -471,7 +469,10 @@ fn reads_draw(v: &Variant) -> bool {
     v.recipe.has(|s| {
         matches!(
             s,
-            Source::BaseVertex | Source::BaseInstance | Source::DrawIndex | Source::ViewIndex
+            Source::System(SystemValue::BaseVertex)
+                | Source::System(SystemValue::BaseInstance)
+                | Source::System(SystemValue::DrawIndex)
+                | Source::System(SystemValue::ViewIndex)
         )
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tepui_agx_compiler::Source;
-use tepui_sysval::LaunchWords;
+use tepui_sysval::{LaunchWords, SystemValue};
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Dispatch, Draw};
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
@@ -58,7 +58,7 @@ fn vertex_source(
     v: &VertexValues,
     s: Source,
 ) -> Option<Halves> {
-    if let (Source::CaptureIndices, Supplied::Value(list)) = (s, v.list) {
+    if let (Source::System(SystemValue::VertexList), Supplied::Value(list)) = (s, v.list) {
         return Some(long(list));
     }
     let base_instance = match v.first_instance {
@@ -79,11 +79,15 @@ fn vertex_source(
 /// Address of a value of a launch that is in memory.
 fn in_memory(words: &LaunchWords<'_>, vertex: Option<&VertexValues>, s: Source) -> Option<u64> {
     match (s, vertex) {
-        (Source::Driver { offset }, _) => words.address(offset),
-        (Source::CaptureIndices, Some(VertexValues { list: Supplied::Memory(at), .. }))
-        | (Source::BaseInstance, Some(VertexValues { first_instance: Supplied::Memory(at), .. })) => {
-            Some(*at)
-        }
+        (Source::System(SystemValue::Driver { offset }), _) => words.address(offset),
+        (
+            Source::System(SystemValue::VertexList),
+            Some(VertexValues { list: Supplied::Memory(at), .. }),
+        )
+        | (
+            Source::System(SystemValue::BaseInstance),
+            Some(VertexValues { first_instance: Supplied::Memory(at), .. }),
+        ) => Some(*at),
         _ => None,
     }
 }

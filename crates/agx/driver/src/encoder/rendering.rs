@@ -5,6 +5,7 @@ use tepui_agx_compiler::descriptor::ROW_B;
 use tepui_agx_packets::{render, usc, vdm};
 use tepui_drm::uapi::asahi::{self as uapi, BgEot, CmdRender, ZlsBuffer};
 use tepui_format::Format;
+use tepui_sysval::SystemValue;
 use tepui_vulkan::backend::{Attachment, Rendering};
 use tepui_vulkan::command::MAX_PUSH;
 use tepui_vulkan::image::aspect_format;
@@ -200,10 +201,12 @@ impl Encoder {
         bindings.addresses[0] = self.upload(rows.as_flattened(), 64)?.address;
         let samples = r.tile.samples;
         let own = |s: tepui_agx_compiler::Source| match s {
-            tepui_agx_compiler::Source::SamplePositions => {
+            tepui_agx_compiler::Source::System(SystemValue::SamplePositions) => {
                 Some(super::bindings::word(r.packed_sample_places()))
             }
-            tepui_agx_compiler::Source::SampleMask => Some(super::bindings::word(0xffff)),
+            tepui_agx_compiler::Source::System(SystemValue::SampleMask) => {
+                Some(super::bindings::word(0xffff))
+            }
             _ => None,
         };
         let block = self.block(&v, &bindings, &[0; MAX_PUSH], &own)?;

@@ -1,6 +1,7 @@
 //! Values that the CPU writes into uniform registers for a draw or dispatch.
 
 use tepui_agx_compiler::Source;
+use tepui_sysval::SystemValue;
 use tepui_vulkan::Result;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 
@@ -60,7 +61,7 @@ impl Encoder {
                 Value::Source(s) => {
                     let n = usize::from(s.halves());
                     let value = match s {
-                        Source::Push { offset } => word(push_word(offset)),
+                        Source::System(SystemValue::Push { offset }) => word(push_word(offset)),
                         Source::PushLong { offset } => long(
                             u64::from(push_word(offset)) | u64::from(push_word(offset + 4)) << 32,
                         ),
@@ -72,7 +73,7 @@ impl Encoder {
                             push_address = Some(address);
                             long(address)
                         }
-                        Source::Driver { offset } => {
+                        Source::System(SystemValue::Driver { offset }) => {
                             word(self.driver.get(offset as usize / 4).copied().unwrap_or(0))
                         }
                         s => own(s).unwrap_or([0; 4]),

@@ -1,6 +1,7 @@
 //! Variants of shaders that the state of a draw asks for, and the values that it gives them.
 
 use std::sync::Arc;
+use tepui_sysval::SystemValue;
 
 use tepui_agx_compiler::Source;
 use tepui_agx_compiler::abi::Prolog;
@@ -159,10 +160,10 @@ impl VertexSources<'_> {
                 long(self.attribute(index).map_or(self.zeros, |a| a.0))
             }
             Source::AttributeClamp { index } => word(self.attribute(index).map_or(0, |a| a.1)),
-            Source::BaseVertex => word(self.base_vertex),
-            Source::BaseInstance => word(self.base_instance),
-            Source::DrawIndex => word(self.draw_index & 0xffff),
-            Source::ViewIndex => word(self.view),
+            Source::System(SystemValue::BaseVertex) => word(self.base_vertex),
+            Source::System(SystemValue::BaseInstance) => word(self.base_instance),
+            Source::System(SystemValue::DrawIndex) => word(self.draw_index & 0xffff),
+            Source::System(SystemValue::ViewIndex) => word(self.view),
             _ => return None,
         })
     }

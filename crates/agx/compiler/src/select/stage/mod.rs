@@ -9,6 +9,7 @@ pub(super) mod interface;
 pub(super) mod vertex;
 
 use interface::words;
+use tepui_sysval::SystemValue;
 
 use super::{Comp, Opnd, Select};
 use crate::abi::Interface;
@@ -75,7 +76,7 @@ impl<'a> Select<'a> {
     pub(in crate::select) fn stage_io(&mut self, i: Inst) -> Result<bool> {
         match (&self.io, self.s.insts[i].attrs) {
             (_, Attrs::Builtin(Builtin::ViewIndex)) => {
-                let c = self.uniform_half(Source::ViewIndex)?;
+                let c = self.uniform_half(Source::System(SystemValue::ViewIndex))?;
                 let r = self.s.result(i);
                 self.set(r, &[c]);
                 Ok(true)
