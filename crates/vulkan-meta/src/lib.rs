@@ -13,7 +13,8 @@
 //! compute, through the units of textures and image stores as texels of a format that keeps their bits, or, to write them, by drawing.
 //!
 //! - [`copy`]: buffers and images; [`blit`], [`resolve`], [`clear`]: images; [`query`], [`condition`]: words
-//! - [`mod@program`]: the programs by key; [`words`]: what they read; [`texels`], [`mod@image`], `memory`, `rectangle`: their IR
+//! - [`mod@program`]: the programs by key; [`words`]: what they read; `build`, [`texels`], [`mod@image`], `memory` and
+//!   `rectangle`: their IR
 //! - [`view`]: levels of images as programs see them; [`packing`]: texels as components that keep their bits
 //!
 //! # Conventions of programs
@@ -26,6 +27,7 @@
 //! - Fragment programs take their position from `frag_coord` and `layer`, which counts from the first layer of the attachment.
 
 pub mod blit;
+mod build;
 pub mod clear;
 pub mod condition;
 pub mod copy;
