@@ -370,27 +370,8 @@ impl Select<'_> {
             return self.one_long(i, op, k, ty);
         }
         match op {
-            Op::FAdd
-            | Op::FSub
-            | Op::FMul
-            | Op::FFma
-            | Op::FSat
-            | Op::F2F
-            | Op::FNeg
-            | Op::FAbs
-            | Op::FFloor
-            | Op::FCeil
-            | Op::FTrunc
-            | Op::FRoundEven
-            | Op::FRcp
-            | Op::FRsq
-            | Op::FExp2
-            | Op::FLog2
-            | Op::FSqrt
-            | Op::FSin
-            | Op::FCos
-            | Op::FMin
-            | Op::FMax => self.float_op(i, op, k, ty, t),
+            Op::FNeg | Op::FAbs | Op::FMin | Op::FMax => self.float_op(i, op, k, ty, t),
+            op if foldable(op) => self.float_op(i, op, k, ty, t),
             Op::IAnd
             | Op::IOr
             | Op::IXor
