@@ -14,7 +14,7 @@ use tepui_regalloc::{Block, Ctl, Op, RegClass, Val};
 pub trait Select<'a>: DerefMut<Target = Builder<'a, Self::Machine>> {
     /// The machine.
     type Machine: Machine;
-    /// Why a shader is not compiled.
+    /// Reason why a shader is not compiled.
     type Error;
 
     /// Selects an instruction that is no control flow.

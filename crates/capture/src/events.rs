@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::{Call, Finish, Inconsistent, Process, ReadError, Reader, Record, Session, Start, View};
 
-/// Why a capture cannot be followed further.
+/// Reason why a capture cannot be followed further.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     /// The stream cannot be read.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::record::Record;
 use crate::{MAGIC, MAX_PAYLOAD_BYTES, VERSION};
 
-/// Why a stream cannot be read further.
+/// Reason why a stream cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The stream does not begin with the magic bytes.

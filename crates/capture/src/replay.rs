@@ -22,7 +22,7 @@ pub trait Model {
     type Context: Clone;
     /// The statistics of a successful command.
     type Stats;
-    /// Why a command ended in a fault.
+    /// Reason why a command ended in a fault.
     type Fault: std::fmt::Display;
     /// The contents of an attachment after a command.
     type Attachment;
@@ -57,7 +57,7 @@ pub trait Model {
     ) -> Result<Vec<Self::Attachment>, Self::Fault>;
 }
 
-/// Why a command cannot be executed again.
+/// Reason why a command cannot be executed again.
 #[derive(Debug, thiserror::Error)]
 pub enum Unplayable<F: std::fmt::Display> {
     /// The command is not one.

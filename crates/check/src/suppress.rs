@@ -15,7 +15,7 @@ pub struct Suppression {
     offset: Option<u32>,
     instruction: Option<String>,
     line: Option<u32>,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// Number of findings that it has suppressed.
     pub used: u64,

@@ -113,7 +113,7 @@ pub fn captures(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Why printing stopped early.
+/// Reason why printing stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The capture is damaged; everything before the damage was printed.

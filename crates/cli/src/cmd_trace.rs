@@ -113,7 +113,7 @@ fn trace(args: &Args) -> Result<ExitCode, String> {
     Ok(exit_code(status))
 }
 
-/// As [`trace`], of a GPU that this process holds.
+/// Version of [`trace`] of a GPU that this process holds.
 fn trace_shared(
     args: &Args,
     output: Option<Output>,

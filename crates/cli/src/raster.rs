@@ -4,7 +4,7 @@ use tepui_explore::picture::{PNG_SIGNATURE, PictureError, png_of_texels, texels_
 
 use crate::image::Image;
 
-/// Why a file cannot be converted from or to a format.
+/// Reason why a file cannot be converted from or to a format.
 #[derive(Debug, thiserror::Error)]
 pub enum RasterError {
     /// The raw file has the wrong size.

@@ -14,7 +14,7 @@ pub use differential::{Tally, seeds};
 use tepui_ir::Shader;
 use tepui_ir::interp::Memory;
 
-/// Why a compiler gives no program.
+/// Reason why a compiler gives no program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The shader needs what is not compiled, which the text names.

@@ -203,7 +203,7 @@ fn known(s: &Session, name: &str) -> Result<(), String> {
     ))
 }
 
-/// Why a lane has no register of a name.
+/// Reason why a lane has no register of a name.
 fn nowhere(s: &Session, name: &str) -> String {
     format!("no register of lane {} holds `{name}` here", s.lane)
 }

@@ -83,7 +83,7 @@ pub struct Breakpoint {
     pub condition: Option<Condition>,
 }
 
-/// Why a movement ended.
+/// Reason why a movement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The movement is done.
@@ -283,7 +283,7 @@ impl Session {
         Stop::End
     }
 
-    /// As `forward`, to the start.
+    /// Version of `forward` that goes to the start.
     fn backward(&mut self, stop: bool, until: impl Fn(&Session, usize) -> bool) -> Stop {
         while self.step > 0 {
             self.step -= 1;

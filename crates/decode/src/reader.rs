@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         self.packet_as(info.name, info, address)
     }
 
-    /// As [`Reader::packet`], under another title.
+    /// Version of [`Reader::packet`]: under another title.
     pub fn packet_as(
         &mut self,
         title: impl Into<Cow<'static, str>>,

@@ -89,7 +89,7 @@ pub enum Problem {
     },
 }
 
-/// Why bytes are no instruction, as the disassembler of the GPU has it.
+/// Reason why bytes are no instruction, as the disassembler of the GPU has it.
 #[derive(Clone, Debug)]
 pub struct InstructionError(Arc<dyn std::error::Error + Send + Sync>);
 
@@ -195,7 +195,7 @@ impl Record {
         self.set_packet_as(info, bytes, Revisions::FIRST);
     }
 
-    /// As [`Record::set_packet`], of a revision of the hardware.
+    /// Version of [`Record::set_packet`] of a revision of the hardware.
     pub fn set_packet_as(&mut self, info: &'static PacketInfo, bytes: &[u8], revision: Revision) {
         match info.decode_as(bytes, revision) {
             Ok(mut decoded) => {

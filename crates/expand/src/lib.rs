@@ -164,7 +164,7 @@ fn driver<S, T: Member>(b: &mut Builder<'_>, field: Field<S, T>) -> Value {
     b.value(Op::LoadUniform, Attrs::Mem(mem), &[at], Type::vec(T::BITS, 1))
 }
 
-/// As [`driver`], in a pass.
+/// Version of [`driver`] in a pass.
 fn driver_in<S, T: Member>(e: &mut Emit, field: Field<S, T>) -> Value {
     let at = e.u32(field.offset());
     let mem = Mem { align_log2: 2, ..Mem::default() };

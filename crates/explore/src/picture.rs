@@ -13,7 +13,7 @@ const MAX_PIXELS: u64 = 1 << 28;
 /// Red, green, blue, alpha, as PNG has them.
 pub type Rgba = [u8; 4];
 
-/// Why a picture cannot be converted from or to a format.
+/// Reason why a picture cannot be converted from or to a format.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// Pixels of the format cannot be converted from or to a PNG's.

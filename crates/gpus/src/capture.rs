@@ -112,7 +112,7 @@ pub struct DebugResult {
     pub recording: Option<tepui_debug::Recording>,
     /// The machine code of its program.
     pub code: Vec<u8>,
-    /// Why there is none.
+    /// Reason why there is none.
     pub missing: Option<String>,
     /// The fault that ended the command.
     pub fault: Option<String>,

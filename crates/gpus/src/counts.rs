@@ -64,7 +64,7 @@ pub fn mali_counts(stats: &MaliStats) -> Counts {
 }
 
 thread_local! {
-    /// When this thread, which executes commands one after the other, began the last one.
+    /// Time at which this thread, which executes commands one after the other, began the last one.
     static STARTED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 

@@ -36,7 +36,7 @@ use std::collections::HashMap;
 /// Lanes of a sub-group where nothing else is said.
 pub const SUBGROUP: usize = 32;
 
-/// Why a run stopped.
+/// Reason why a run stopped.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// The step limit was reached.

@@ -30,7 +30,7 @@ pub struct ParseError {
     pub kind: ParseErrorKind,
 }
 
-/// Why text is not a shader.
+/// Reason why text is not a shader.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ParseErrorKind {
     /// Something else was expected.

@@ -250,7 +250,7 @@ pub struct Capture {
 named_enum! {
     /// Grouping of a workgroup's invocations into quads, for derivatives.
     DerivativeGroup {
-        /// There are no derivatives in this shader, or it is a fragment shader.
+        /// No derivatives: there are none in this shader, or it is a fragment shader.
         None = "none",
         /// Squares of two by two in the x and y of the local invocation id.
         Quads = "quads",

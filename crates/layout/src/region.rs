@@ -42,7 +42,7 @@ pub struct Region {
     pub extent_px: Extent<Px>,
 }
 
-/// Why a region has no place in an image, or cannot be moved. Nothing was written.
+/// Reason why a region has no place in an image, or cannot be moved. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation; fields are its figures.
 pub enum RegionError {

@@ -99,7 +99,7 @@ impl Flushes {
         Some(asked)
     }
 
-    /// When a write arrived: at the first flush that contains it.
+    /// Time at which a write arrived: at the first flush that contains it.
     fn arrival(&self, write: Time) -> Option<Time> {
         let at = self.done.partition_point(|&(covered, _)| covered <= write);
         self.done.get(at).map(|&(_, end)| end)
@@ -348,7 +348,7 @@ impl Tracker {
         immediate || ordered || last || self.performed[usize::from(unit)] > time
     }
 
-    /// When the data of a write was in a level, where units with other caches find it.
+    /// Time at which the data of a write was in a level, where units with other caches find it.
     fn arrival(&self, unit: u8, write: Time, level: Level) -> Result<Time, Missing> {
         let description = &self.table.units[usize::from(unit)];
         let Some(cache) = description.cache else {

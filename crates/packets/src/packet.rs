@@ -64,7 +64,7 @@ impl PacketInfo {
         self.repack_as(bytes, Revisions::FIRST)
     }
 
-    /// As [`PacketInfo::repack`], of a revision.
+    /// Version of [`PacketInfo::repack`] of a revision.
     pub fn repack_as(&self, bytes: &[u8], revision: Revision) -> Result<Vec<u8>, Problem> {
         (self.functions.repack)(bytes, revision)
     }
@@ -79,7 +79,7 @@ impl PacketInfo {
         self.validate_as(bytes, Revisions::FIRST)
     }
 
-    /// As [`PacketInfo::validate`], of a revision.
+    /// Version of [`PacketInfo::validate`] of a revision.
     pub fn validate_as(&self, bytes: &[u8], revision: Revision) -> Vec<Problem> {
         match self.decode_as(bytes, revision) {
             Ok(decoded) => decoded.problems,
@@ -124,7 +124,7 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
         self.pack_into_as(bytes, Revisions::FIRST)
     }
 
-    /// As [`Packet::pack_into`], for a revision. Fields that it does not have must be zero.
+    /// Version of [`Packet::pack_into`] for a revision. Fields that it does not have must be zero.
     #[inline]
     fn pack_into_as(&self, bytes: &mut [u8], revision: Revision) -> Result<(), Problem> {
         let bytes = whole_mut::<Self>(bytes)?;
@@ -141,7 +141,7 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
         Self::unpack_as(bytes, Revisions::FIRST)
     }
 
-    /// As [`Packet::unpack`], of a revision. Fields that it does not have are zero.
+    /// Version of [`Packet::unpack`] of a revision. Fields that it does not have are zero.
     fn unpack_as(bytes: &[u8], revision: Revision) -> Result<Self, Problem> {
         let (value, problems) = Self::unpack_lossy_as(bytes, revision)?;
         problems.into_iter().next().map_or(Ok(value), Err)
@@ -154,7 +154,7 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
         Self::unpack_lossy_as(bytes, Revisions::FIRST)
     }
 
-    /// As [`Packet::unpack_lossy`], of a revision.
+    /// Version of [`Packet::unpack_lossy`] of a revision.
     fn unpack_lossy_as(bytes: &[u8], revision: Revision) -> Result<(Self, Vec<Problem>), Problem> {
         let bytes = whole::<Self>(bytes)?;
         let mut words = Self::zeros();
@@ -171,7 +171,7 @@ pub trait Packet: Copy + Debug + Default + PartialEq + 'static {
         Self::decode_as(bytes, Revisions::FIRST)
     }
 
-    /// As [`Packet::decode`], of a revision.
+    /// Version of [`Packet::decode`] of a revision.
     fn decode_as(bytes: &[u8], revision: Revision) -> Result<Decoded, Problem> {
         let (value, problems) = Self::unpack_lossy_as(bytes, revision)?;
         Ok(Decoded { info: Self::INFO, fields: value.show_fields(bytes, revision), problems })

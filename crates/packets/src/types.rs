@@ -183,7 +183,7 @@ number!(
     Hex, u32, Hex, Hex
 );
 number!(
-    /// As [`Hex`], up to 64 bits.
+    /// Version of [`Hex`]: up to 64 bits.
     Hex64, u64, Hex, Hex
 );
 number!(

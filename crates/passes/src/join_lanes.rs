@@ -66,7 +66,7 @@ struct Join<'a> {
 
 /// A plan for a vector.
 enum Vector {
-    /// There already.
+    /// A value that is there already.
     Known(Value),
     /// Put together: from constants for free, from others by an instruction.
     Parts(Vec<Value>),

@@ -9,7 +9,7 @@
 use std::sync::LazyLock;
 use tepui_ir::{InstFlags, Op, Props, Shader, Value};
 
-/// When a rule holds.
+/// Condition on which a rule holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// Always, bit for bit.
@@ -178,7 +178,7 @@ pub enum Expr {
 /// A parsed rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// When it holds.
+    /// Condition on which it holds.
     pub when: When,
     /// The pattern.
     pub from: Expr,

@@ -39,7 +39,7 @@ struct Simplify {
     table: FxHashMap<u64, Inst>,
     /// Hashes entered, to leave with their region.
     undo: Vec<u64>,
-    /// As `table`, for ops across lanes: valid only while the same lanes are active.
+    /// Version of `table` for ops across lanes: valid only while the same lanes are active.
     group: FxHashMap<u64, Inst>,
     changed: bool,
 }

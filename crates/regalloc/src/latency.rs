@@ -150,9 +150,9 @@ impl Graph {
 /// The state of the pipes.
 struct Clock {
     now: u32,
-    /// When each pipe is free.
+    /// Time at which each pipe is free.
     free: Vec<u32>,
-    /// When each instruction has its operands, and when it was issued.
+    /// Times at which each instruction has its operands and was issued.
     ready: Vec<u32>,
     issued: Vec<u32>,
 }

@@ -237,7 +237,7 @@ pub(crate) fn block_pressure<T: Target>(
 pub(crate) struct Extra {
     /// While it reads its sources.
     pub(crate) read: u32,
-    /// When it has read them.
+    /// Time at which it has read them.
     pub(crate) written: u32,
 }
 

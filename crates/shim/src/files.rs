@@ -36,7 +36,7 @@ fn file(text: &str) -> Result<OwnedFd, Errno> {
     Ok(fd)
 }
 
-/// As `openat`. Relative paths are never in the tree.
+/// Opens a file as `openat` does. Relative paths are never in the tree.
 unsafe fn open_at(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: the caller's arguments, or a path of the tree.
     unsafe {

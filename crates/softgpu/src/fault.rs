@@ -27,7 +27,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// Why an access was refused.
+/// Reason why an access was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// No memory is bound at the page.
@@ -54,7 +54,7 @@ pub struct Fault {
     pub address: u64,
     /// The access.
     pub access: Access,
-    /// Why it was refused.
+    /// Reason why it was refused.
     pub kind: FaultKind,
 }
 

@@ -1,6 +1,6 @@
 //! Errors, with the word offset and the name of the instruction.
 
-/// Why a module is not translated.
+/// Reason why a module is not translated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Kind {
     /// A version of SPIR-V that this front end does not read.
@@ -45,7 +45,7 @@ pub struct Error {
     pub word: usize,
     /// Name of the instruction, or `header`.
     pub inst: String,
-    /// Why.
+    /// The reason.
     pub kind: Kind,
 }
 

@@ -158,7 +158,7 @@ fn squares(around: &Ring, wide: bool, v_odd: bool, made: &mut Tessellated) {
     }
 }
 
-/// When the point at a place of a half with 32 segments appears, if segments are halved in turn.
+/// Number of the step in which the point at a place of a half with 32 segments appears, if segments are halved in turn.
 fn appears(place: u32) -> u32 {
     match place {
         0 => 0,

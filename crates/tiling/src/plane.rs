@@ -79,7 +79,7 @@ pub struct Plane {
     pub(crate) order: Order,
 }
 
-/// Why a plane was refused.
+/// Reason why a plane was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaneError {
     /// The element's size has no kernel.

@@ -14,7 +14,7 @@ use crate::message::{Call, NodeText, Reply, VERSION};
 use crate::pages::OwnPages;
 use crate::socket::{SocketError, receive, send};
 
-/// Why a device cannot be reached.
+/// Reason why a device cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No server listens at the path.

@@ -26,7 +26,7 @@ use crate::socket::{SocketError, receive, send};
 /// Connections at one time. A client has one for each of its threads that is inside of a call.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// Why there is no server.
+/// Reason why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// No socket can be made at the path.

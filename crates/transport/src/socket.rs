@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::message::{self, MAX_BYTES, MessageError};
 
-/// Why a message did not come or go.
+/// Reason why a message did not come or go.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     /// The other side closed the connection.

@@ -34,7 +34,7 @@ bitflags! {
     }
 }
 
-/// When a presented image replaces the one before.
+/// Time at which a presented image replaces the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// At once, even in the middle of a refresh.
@@ -43,7 +43,7 @@ pub enum Mode {
     Mailbox,
     /// Each at a vertical blank of its own, in order.
     Fifo,
-    /// As [`Mode::Fifo`], but a frame that missed its vertical blank is shown at once.
+    /// Version of [`Mode::Fifo`]: a frame that missed its vertical blank is shown at once.
     FifoRelaxed,
 }
 
@@ -325,7 +325,7 @@ pub unsafe fn xcb_supports(connection: *mut c_void, visual: u32) -> bool {
     unsafe { x11::Connection::new(connection) }.is_ok_and(|c| !c.visual_formats(visual).is_empty())
 }
 
-/// As [`xcb_supports`], on an Xlib `Display`.
+/// Version of [`xcb_supports`]: on an Xlib `Display`.
 ///
 /// # Safety
 ///

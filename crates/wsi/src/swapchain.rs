@@ -179,7 +179,7 @@ pub(crate) enum Event {
     Free(usize),
     /// This frame and all before it were shown or replaced by later ones.
     Shown(u64),
-    /// When this frame was shown, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Time at which this frame was shown, in nanoseconds of `CLOCK_MONOTONIC`.
     ShownAt(u64, u64),
     /// Nanoseconds from a refresh of the screen to the next.
     Refresh(u64),
@@ -368,7 +368,7 @@ impl Swapchain {
         })?
     }
 
-    /// When the frame of this number, or a later one that replaced it, was shown, in nanoseconds of `CLOCK_MONOTONIC`, if the server
+    /// Time at which the frame of this number, or a later one that replaced it, was shown, in nanoseconds of `CLOCK_MONOTONIC`, if the server
     /// tells it ([`crate::Surface::tells_times`]) and it is not long ago.
     pub fn shown_time(&self, serial: u64) -> Option<u64> {
         let mut state = self.lock();

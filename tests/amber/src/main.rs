@@ -35,7 +35,7 @@ struct Args {
 enum EngineKind {
     /// Tepui's compiler and the AGX model; each stage of a draw is compiled as one program.
     Model,
-    /// As `model`, but prolog, main and epilog are compiled separately and linked.
+    /// Version of `model`: prolog, main and epilog are compiled separately and linked.
     Linked,
     /// The IR interpreter, which runs compute shaders only.
     Interpreter,

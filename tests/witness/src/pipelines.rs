@@ -456,7 +456,7 @@ impl<'a> TestedShader<'a> {
         Ok(ms)
     }
 
-    /// As [`TestedShader::driver`], by Tepui.
+    /// Version of [`TestedShader::driver`]: by Tepui.
     fn tepui(&self, made: &mut Snapshot) -> std::result::Result<f64, String> {
         let start = Instant::now();
         let mut s = tepui_spirv::translate(self.words, &self.options).map_err(|e| e.to_string())?;

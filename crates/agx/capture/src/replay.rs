@@ -14,7 +14,7 @@ pub struct Agx(Gpu);
 pub type Replayer = tepui_capture::Replayer<Agx>;
 /// The result of a replayed command.
 pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Attachment>;
-/// Why a command cannot be executed again.
+/// Reason why a command cannot be executed again.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
 /// Executes commands of a capture on this model.

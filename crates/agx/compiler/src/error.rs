@@ -75,7 +75,7 @@ impl From<tepui_backend::Error> for Error {
     }
 }
 
-/// Why programs do not fit together.
+/// Reason why programs do not fit together.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LinkError {
     /// A varying is read with two interpolations.

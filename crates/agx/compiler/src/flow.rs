@@ -234,7 +234,7 @@ pub fn invert_int(cc: ICond) -> ICond {
     }
 }
 
-/// As [`invert_int`], of floats.
+/// Version of [`invert_int`] of floats.
 pub fn invert_float(cc: FCond) -> FCond {
     match cc {
         FCond::Eq => FCond::Neq,

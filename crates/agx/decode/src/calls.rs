@@ -13,7 +13,7 @@ pub fn fields(list: &'static [Field], bytes: &[u8]) -> Fields {
     shared::fields(list, bytes, inner)
 }
 
-/// As [`fields`], of a structure's type.
+/// Version of [`fields`] of a structure's type.
 pub fn fields_of<T: KernelStruct>(bytes: &[u8]) -> Fields {
     fields(T::FIELDS, bytes)
 }

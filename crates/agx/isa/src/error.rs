@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why bytes are not an instruction.
+/// Reason why bytes are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// The bytes end within the instruction.
@@ -43,7 +43,7 @@ impl DecodeError {
     }
 }
 
-/// Why an instruction cannot be encoded.
+/// Reason why an instruction cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// A field does not fit.
@@ -53,7 +53,7 @@ pub enum EncodeError {
         inst: &'static str,
         /// The field.
         field: &'static str,
-        /// Why it does not fit.
+        /// Reason why it does not fit.
         why: &'static str,
     },
     /// Fields contradict each other: `field` would read back as something else.

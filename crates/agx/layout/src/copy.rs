@@ -10,7 +10,7 @@ use tepui_tiling::{Order, Plane};
 use crate::compression::{TILE_SA, TileMetadata, extent_sa};
 use crate::{Layout, Tiling};
 
-/// Why a copy is not possible. Nothing was written.
+/// Reason why a copy is not possible. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The message of each variant is its documentation; fields are its figures.
 pub enum MoveError {

@@ -30,7 +30,7 @@ impl Budget {
     }
 }
 
-/// As [`worker_pool::WorkerPool::share`], with the hardware's floating-point mode on each worker.
+/// Version of [`worker_pool::WorkerPool::share`] with the hardware's floating-point mode on each worker.
 ///
 /// # Errors
 /// If the host cannot start threads. The second value is the result of the work.

@@ -97,13 +97,13 @@ packet! {
         deflake_1: Address [640..704] "Deflake 1";
         /// GPU address of the block that ends the control stream.
         terminate_of_encoder: Address [704..768] "Terminate of encoder";
-        /// As `deflake_1`.
+        /// See `deflake_1`.
         deflake_2: Address [832..896] "Deflake 2";
-        /// As `deflake_1`.
+        /// See `deflake_1`.
         deflake_3: Address [896..960] "Deflake 3";
-        /// As `deflake_1`.
+        /// See `deflake_1`.
         deflake_4: Address [960..1024] "Deflake 4";
-        /// As `deflake_1`.
+        /// See `deflake_1`.
         deflake_5: Address [1024..1088] "Deflake 5";
         /// Unknown.
         unk_34: Hex [1088..1120] "Unk 34";
@@ -140,7 +140,7 @@ packet! {
     fields {
         /// GPU address of memory without which rendering is unreliable; purpose unknown.
         deflake_1: Address [704..768] "Deflake 1";
-        /// As `deflake_1`.
+        /// See `deflake_1`.
         deflake_2: Address [768..832] "Deflake 2";
         /// Unknown.
         unk_54: Hex [1216..1248] "Unk 54";
@@ -148,7 +148,7 @@ packet! {
         unk_55: Hex [1248..1280] "Unk 55";
         /// Unknown.
         unk_56: Hex [1280..1312] "Unk 56";
-        /// As `deflake_1`.
+        /// See `deflake_1`.
         deflake_3: Address [3008..3072] "Deflake 3";
         /// Unknown.
         unk_112: Hex [3072..3104] "Unk 112";

@@ -99,7 +99,7 @@ bits_enum! {
 }
 
 bits_enum! {
-    /// When the tessellator advances to the next tessellation factors.
+    /// Condition on which the tessellator advances to the next tessellation factors.
     pub enum StepFunction = "Step function" {
         /// Never.
         #[default]
@@ -258,7 +258,7 @@ packet! {
     fields {
         /// Unknown.
         unknown: Hex [0..17] "Unknown";
-        /// When the next tessellation factors are taken.
+        /// Condition on which the next tessellation factors are taken.
         step_function: StepFunction [17..19] "Step function";
         /// Format of tessellation factors.
         factor_type: FactorType [19..20] "Factor type";

@@ -6,7 +6,7 @@ use tepui_agx_packets::texture::{Channels, Layout, TextureType};
 use tepui_format::Format;
 use tepui_texel::FormatError;
 
-/// Why a descriptor cannot be used.
+/// Reason why a descriptor cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
     /// Bits whose meaning is unknown.

@@ -263,7 +263,7 @@ impl<M: Memory> Filter<'_, M> {
         self.tap_across(level, axes, step, false, use_it).map(|_| ())
     }
 
-    /// As [`Filter::tap`], across the edges of a cube; returns the lanes whose texel does not exist
+    /// Version of [`Filter::tap`]: across the edges of a cube; returns the lanes whose texel does not exist
     /// (corners).
     fn tap_across(
         &mut self,

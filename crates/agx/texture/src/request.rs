@@ -55,7 +55,7 @@ pub enum LodSource {
     Level,
     /// [`Operands::gradient`].
     Gradient,
-    /// As `Gradient`, but at least [`Operands::min_lod`].
+    /// Version of `Gradient`: at least [`Operands::min_lod`].
     GradientMin,
 }
 

@@ -347,7 +347,7 @@ pub struct Program {
     pub mir: Function<Toy>,
 }
 
-/// Why a shader is not compiled.
+/// Reason why a shader is not compiled.
 #[derive(Debug)]
 pub enum Refused {
     Unsupported(String),

@@ -190,7 +190,7 @@ impl Image {
     }
 }
 
-/// Why pixels cannot be converted.
+/// Reason why pixels cannot be converted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MoveError {
     /// AGX's reason.

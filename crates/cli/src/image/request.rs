@@ -20,7 +20,7 @@ pub fn tilings(gpu: Gpu) -> &'static [&'static str] {
     }
 }
 
-/// Why a request is refused.
+/// Reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The GPU is unknown.

@@ -34,7 +34,7 @@ use crate::texel::srgb;
 /// The largest number of pixels of a block: ASTC's 12×12.
 pub const MAX_BLOCK_PX: usize = 144;
 
-/// Why a format's blocks cannot be decoded.
+/// Reason why a format's blocks cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBlockCodec {
     /// A block is one pixel: use [`crate::texel`].
@@ -60,7 +60,7 @@ pub enum Stored {
     /// 16-bit integers; colours are to be divided by a number. Alpha, which no such format has, is 1: sums of
     /// it that a filter weighs are exact.
     Fixed(u16),
-    /// As [`Stored::Fixed`], with sign.
+    /// Version of [`Stored::Fixed`] with sign.
     SignedFixed(i16),
     /// Half floats.
     Halves,

@@ -18,7 +18,7 @@ use numeric::{
     shared_exponent_to_rgb, sign_extend, snorm_to_f32, ufloat_to_f32,
 };
 
-/// Why a format's pixels have no [`TexelCodec`].
+/// Reason why a format's pixels have no [`TexelCodec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTexelCodec {
     /// The format is block-compressed.

@@ -115,7 +115,7 @@ impl Vop {
     pub const PMULLD: Vop = Vop(2, 1, 0x40);
     /// The greater float; the last operand if one is a NaN or both are zero.
     pub const MAXPS: Vop = Vop(1, 0, 0x5f);
-    /// As `MAXPS`, the lesser one.
+    /// Version of `MAXPS`: the lesser one.
     pub const MINPS: Vop = Vop(1, 0, 0x5d);
     /// Conjunction of bits.
     pub const PANDD: Vop = Vop(1, 1, 0xdb);
@@ -151,7 +151,7 @@ impl Vop {
     const CVTPH2PS: Vop = Vop(2, 1, 0x13);
     /// Words, in the low part of a register, to zero-extended lanes.
     pub const PMOVZXWD: Vop = Vop(2, 1, 0x33);
-    /// As `PMOVZXWD`, with the sign.
+    /// Version of `PMOVZXWD` with the sign.
     pub const PMOVSXWD: Vop = Vop(2, 1, 0x23);
     /// Sums of words of 16 bits.
     pub const PADDW: Vop = Vop(1, 1, 0xfd);

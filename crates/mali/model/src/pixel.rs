@@ -231,7 +231,7 @@ impl PixelFormat {
         })
     }
 
-    /// As [`PixelFormat::unpack`], for components that are decoded already.
+    /// Version of [`PixelFormat::unpack`] for components that are decoded already.
     pub fn ordered(&self, components: [f32; 4]) -> [u32; 4] {
         self.read_from(components.map(f32::to_bits), 1f32.to_bits())
     }

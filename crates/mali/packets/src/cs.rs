@@ -727,7 +727,7 @@ packet! {
 }
 
 packet! {
-    /// As RUN_COMPUTE, with the number of workgroups in a task.
+    /// RUN_COMPUTE with the number of workgroups in a task.
     pub struct CsRunComputeIndirect = "CS RUN_COMPUTE_INDIRECT", 8 bytes
     fixed {
         "Opcode" CsOpcode [56..64] = CsOpcode::RunComputeIndirect;

@@ -38,7 +38,7 @@ pub(super) struct Copier {
     connection: Arc<Connection>,
     window: Window,
     inner: Mutex<Inner>,
-    /// When the last frame was shown.
+    /// Time at which the last frame was shown.
     shown: Mutex<Option<Instant>>,
 }
 

@@ -77,7 +77,7 @@ pub const REFERENCE: Driver = Driver {
 const ZINK: &[(&str, &str)] =
     &[("MESA_LOADER_DRIVER_OVERRIDE", "zink"), ("LIBGL_KOPPER_DRI2", "1")];
 
-/// As [`ZINK`], in the calling thread. With a thread of its own, zink gives a program that maps a buffer for writing,
+/// Version of [`ZINK`] in the calling thread. With a thread of its own, zink gives a program that maps a buffer for writing,
 /// while a draw that it has not submitted reads the buffer, other memory that it then copies over the whole buffer,
 /// whether the program has written it or not (zink_resource.c, `zink_buffer_map`). glmark2 writes only the vertices
 /// that move, and none when the clock has stopped.
@@ -233,7 +233,7 @@ impl Driver {
         Ok(())
     }
 
-    /// As [`Driver::start`], for a program that looks for a render node.
+    /// Version of [`Driver::start`] for a program that looks for a render node.
     pub fn start_with_node(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
         if let Some(gpu) = self.gpu {
             command.arg(built("tepui")?).arg(self.command).args(["--gpu", gpu]);

@@ -83,7 +83,7 @@ fn model(s: &Subject) -> Result<Memory, Wrong> {
     run(&mut machine).map_err(|e| Wrong::Result("model", e.to_string()))
 }
 
-/// Why a subject does not count as one on which all agree.
+/// Reason why a subject does not count as one on which all agree.
 enum Wrong {
     /// The compiler refuses it.
     Refused(String),

@@ -39,7 +39,7 @@ pub struct Subject {
     pub sub_groups: bool,
     /// Who else is asked.
     pub drivers: Vec<Driver>,
-    /// Why lavapipe may leave something else.
+    /// Reason why lavapipe may leave something else.
     pub open: Option<&'static str>,
 }
 
@@ -108,7 +108,7 @@ fn looks_at_sub_group(s: &Shader) -> bool {
     looks
 }
 
-/// Why a shader of the corpus cannot be compared.
+/// Reason why a shader of the corpus cannot be compared.
 fn unfit(s: &Shader) -> Option<&'static str> {
     if s.resources.is_empty() {
         return Some("has no buffers or images");

@@ -13,7 +13,7 @@ use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
 use tepui_witness::draw::{Binding, Job, TEXTURE_PX};
 
-/// Why two shaders are not drawn with.
+/// Reason why two shaders are not drawn with.
 pub type Unsuitable = String;
 
 /// A module with what its ids are.

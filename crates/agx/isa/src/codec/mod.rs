@@ -102,7 +102,7 @@ pub const fn bits(word: u128, lo: u8, len: u8) -> u32 {
     ((word >> lo) & ones(len)) as u32
 }
 
-/// Why a row does not take an encoding.
+/// Reason why a row does not take an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reject {
     /// The bits belong to another row: look on.

@@ -30,9 +30,9 @@ hardware_enum! {
         Rg11B10F = 12 "rg11b10f",
         /// 9-9-9 bits with a shared 5-bit exponent, packed into 32 bits.
         Rgb9E5 = 13 "rgb9e5",
-        /// As `Rg11B10F`, rounding towards zero.
+        /// Version of `Rg11B10F`: rounding towards zero.
         Rg11B10FRtz = 14 "rg11b10f.rtz",
-        /// As `Rgb9E5`, rounding towards zero.
+        /// Version of `Rgb9E5`: rounding towards zero.
         Rgb9E5Rtz = 15 "rgb9e5.rtz",
     }
 }
@@ -250,21 +250,21 @@ hardware_enum! {
     LodMode {
         /// From derivatives of the coordinates over the quad (level 0 for loads).
         Auto = 0 "auto_lod",
-        /// As `Auto` plus a bias in a 16-bit uniform.
+        /// Version of `Auto` plus a bias in a 16-bit uniform.
         BiasUniform = 1 "auto_lod_bias.u",
         /// The level in a 16-bit uniform, clamped by the sampler.
         LodUniform = 2 "lod_min.u",
         /// From the given gradients.
         Gradient = 4 "lod_grad",
-        /// As `Auto` plus a bias in a 16-bit register.
+        /// Version of `Auto` plus a bias in a 16-bit register.
         Bias = 5 "auto_lod_bias",
         /// The level in a 16-bit register, clamped by the sampler.
         Lod = 6 "lod_min",
-        /// As `BiasUniform`, then at least the minimum in the next uniform.
+        /// Version of `BiasUniform`: then at least the minimum in the next uniform.
         BiasMinUniform = 9 "auto_lod_bias_min.u",
         /// From the given gradients, then at least the given minimum.
         GradientMin = 12 "lod_grad_min",
-        /// As `Bias`, then at least the minimum in the next register.
+        /// Version of `Bias`: then at least the minimum in the next register.
         BiasMin = 13 "auto_lod_bias_min",
     }
 }
@@ -353,7 +353,7 @@ hardware_enum! {
         Up = 2 "_up",
         /// From the lane that is the given number higher.
         Down = 3 "_down",
-        /// As `Up`, wrapping around.
+        /// Version of `Up`: wrapping around.
         RotateUp = 6 "_rotate_up",
     }
 }

@@ -63,7 +63,7 @@ const TESTS: &str = "
     st_tile r4_r5_r6_r7, u8norm, 0, xyzw, 0, 255, 0
     stop
 ";
-/// As `SHADES`, in sRGB and half registers, added to the previous colour.
+/// Version of `SHADES` in sRGB and half registers, added to the previous colour.
 const ADDS: &str = "
     iterproj r2l_r2h_r3l_r3h, cf1, cf0, center, 0b0, 0, 0, 0, 0, 0
     wait_pix 12, 0

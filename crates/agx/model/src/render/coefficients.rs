@@ -127,7 +127,7 @@ impl Bindings {
         self.compute_any(scene, primitive, interpolation, depth, corner, out);
     }
 
-    /// As [`Bindings::compute_any`], in wide vectors.
+    /// Version of [`Bindings::compute_any`] in wide vectors.
     ///
     /// # Safety
     /// The host must have AVX2.

@@ -189,7 +189,7 @@ impl Setup<'_> {
         [word(a), word(b), word(c)]
     }
 
-    /// As [`Setup::primitive`], of any primitive.
+    /// Version of [`Setup::primitive`] of any primitive.
     fn any_primitive(&self, assembled: &Assembled, out: &mut Output) {
         let Some(clip) = self.positions(assembled) else { return };
         let state = self.state.0;

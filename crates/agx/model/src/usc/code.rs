@@ -254,7 +254,7 @@ impl Code {
         &self.accesses
     }
 
-    /// Why an instruction cannot be executed.
+    /// Reason why an instruction cannot be executed.
     pub fn note(&self, index: usize) -> &GroupFault {
         &self.notes[index]
     }

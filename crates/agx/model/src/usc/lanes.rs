@@ -54,7 +54,7 @@ pub struct Lanes<'a, 'v> {
     pub local: *mut u8,
     /// Bytes of it.
     pub local_bytes: u32,
-    /// Why the group stopped.
+    /// Reason why the group stopped.
     pub fault: Option<GroupFault>,
     /// The checker, in checked jobs.
     pub checker: Option<Box<Checker>>,

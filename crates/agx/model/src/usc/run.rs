@@ -8,7 +8,7 @@ use super::opcode::Opcode;
 use super::program::Program;
 use crate::job::FaultKind;
 
-/// Why a SIMD-group stopped.
+/// Reason why a SIMD-group stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All lanes have ended.

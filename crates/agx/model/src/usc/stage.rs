@@ -187,7 +187,7 @@ impl Fragments {
         self.prepare_any(local_bytes);
     }
 
-    /// As [`Fragments::prepare_any`], in wide vectors.
+    /// Version of [`Fragments::prepare_any`] in wide vectors.
     ///
     /// # Safety
     /// The host must have AVX2.

@@ -47,17 +47,17 @@ named! {
         End = 0, "eos";
         /// Other warps may run before the next clause, which lanes join by their address.
         NotBackToBackPc = 1, "nbb br_pc";
-        /// As 1, and lanes always reconverge.
+        /// Version of 1 whose lanes always reconverge.
         NotBackToBackAlways = 2, "nbb r_uncond";
-        /// As 1, and lanes do not reconverge.
+        /// Version of 1 whose lanes do not reconverge.
         NotBackToBack = 3, "nbb";
         /// The next clause follows immediately; lanes always reconverge.
         BackToBackAlways = 4, "bb r_uncond";
         /// The next clause follows immediately.
         BackToBack = 5, "bb";
-        /// As 4, and the last write of the clause is elided.
+        /// Version of 4: the last write of the clause is elided.
         WriteElisionAlways = 6, "we r_uncond";
-        /// As 5, and the last write of the clause is elided.
+        /// Version of 5: the last write of the clause is elided.
         WriteElision = 7, "we";
     }
 }

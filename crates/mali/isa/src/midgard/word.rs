@@ -54,7 +54,7 @@ fields! {
 fields! {
     /// A source of a scalar unit.
     ScalarSource, 6 {
-        /// As in a [`VectorSource`].
+        /// See [`VectorSource`].
         modifier: 2,
         /// 32 bits, not 16.
         full: 1,
@@ -247,9 +247,9 @@ pub mod expand {
     pub const LOW: u32 = 4;
     /// Elements half as wide, from the upper half.
     pub const HIGH: u32 = 5;
-    /// As [`LOW`], exchanged.
+    /// Version of [`LOW`]: exchanged.
     pub const LOW_SWAP: u32 = 6;
-    /// As [`HIGH`], exchanged.
+    /// Version of [`HIGH`]: exchanged.
     pub const HIGH_SWAP: u32 = 7;
 }
 

@@ -49,7 +49,7 @@ fn shader(bits: &mut Bits<'_>) -> Vec<u8> {
 }
 
 impl Machine<'_> {
-    /// As [`Machine::put`], in the layout of an architecture.
+    /// Version of [`Machine::put`] in the layout of an architecture.
     pub(super) fn put_as<P: Packet>(&mut self, arch: u8, at: u64, packet: &P) -> Option<()> {
         let mut bytes = vec![0; P::INFO.size_bytes];
         packet.pack_into_as(&mut bytes, revision(arch)).ok()?;

@@ -172,7 +172,7 @@ impl TargetFormat {
         self.internal.is_none_or(|internal| internal == self.memory && self.swizzle == [0, 1, 2, 3])
     }
 
-    /// As [`TargetFormat::to_memory`] for pixels that are a word in both, whose components have the same bits; false
+    /// Version of [`TargetFormat::to_memory`] for pixels that are a word in both, whose components have the same bits; false
     /// for others.
     #[inline(always)]
     pub fn words_to_memory(&self, pixels: &[u32], out: &mut [u32]) -> bool {

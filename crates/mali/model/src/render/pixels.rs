@@ -211,7 +211,7 @@ impl Pixels {
         passed
     }
 
-    /// As [`Pixels::test`], for the untested lanes of a mask.
+    /// Version of [`Pixels::test`] for the untested lanes of a mask.
     pub fn test_lanes(&mut self, mask: u16, z: Option<&Row>, stencil: Option<&Row>) {
         for lane in numbers(mask) {
             if self.lanes[lane].untested {

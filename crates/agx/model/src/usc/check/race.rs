@@ -113,7 +113,7 @@ pub struct Races {
     pages: Mutex<HashMap<u64, Arc<Page>>>,
     /// Counts atomics and memory barriers.
     clock: AtomicU32,
-    /// When each workgroup executed its last one.
+    /// Time at which each workgroup executed its last one.
     last: Mutex<HashMap<u32, u32>>,
     /// SIMD-groups of a workgroup.
     groups: u32,

@@ -168,7 +168,7 @@ pub fn rsqrt<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     map::<FAST, 1>(l, op, |[a]| 1.0 / a.sqrt())
 }
 
-/// As `rsqrt`, but of such a kind that `a * srsqrt(a)` is the square root for every `a`: 1 for zero
+/// Version of `rsqrt`: of such a kind that `a * srsqrt(a)` is the square root for every `a`: 1 for zero
 /// and infinity, whose product with `a` is `a`. source: applegpu docs, "rsqrt_special".
 #[inline(always)]
 pub fn srsqrt<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {

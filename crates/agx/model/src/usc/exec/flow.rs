@@ -70,7 +70,7 @@ pub fn if_icmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     if_cmp::<false>(l, op)
 }
 
-/// As `if_icmp`, with a float comparison.
+/// Version of `if_icmp` with a float comparison.
 #[inline(always)]
 pub fn if_fcmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     if_cmp::<true>(l, op)
@@ -82,7 +82,7 @@ pub fn else_icmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     else_cmp::<false>(l, op)
 }
 
-/// As `else_icmp`, with a float comparison.
+/// Version of `else_icmp` with a float comparison.
 #[inline(always)]
 pub fn else_fcmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     else_cmp::<true>(l, op)
@@ -94,7 +94,7 @@ pub fn while_icmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     while_cmp::<false>(l, op)
 }
 
-/// As `while_icmp`, with a float comparison.
+/// Version of `while_icmp` with a float comparison.
 #[inline(always)]
 pub fn while_fcmp<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
     while_cmp::<true>(l, op)

@@ -44,7 +44,7 @@ impl Translator<'_> {
         }
     }
 
-    /// As `approx::exp2`.
+    /// See `approx::exp2`.
     pub fn exp2(&mut self, op: &Op) {
         let (x, t, whole, p) = (V(0), V(1), V(2), V(3));
         self.float(x, op.s[0]);
@@ -73,7 +73,7 @@ impl Translator<'_> {
         self.store_float(op.d, p);
     }
 
-    /// As `approx::log2`.
+    /// See `approx::log2`.
     pub fn log2(&mut self, op: &Op) {
         let (x, e, m, s, p) = (V(0), V(1), V(2), V(3), V(4));
         self.float(x, op.s[0]);
@@ -100,7 +100,7 @@ impl Translator<'_> {
         self.store_float(op.d, s);
     }
 
-    /// As `exec::float::sin_pt_1`.
+    /// See `exec::float::sin_pt_1`.
     pub fn fold_turn(&mut self, op: &Op) {
         let (x, folded, middle) = (V(0), V(1), V(2));
         self.float(x, op.s[0]);
@@ -112,7 +112,7 @@ impl Translator<'_> {
         self.store_float(op.d, folded);
     }
 
-    /// As `approx::sinc_quarter`.
+    /// See `approx::sinc_quarter`.
     pub fn sinc_quarter(&mut self, op: &Op) {
         let (x, p) = (V(0), V(1));
         self.float(x, op.s[0]);

@@ -6,7 +6,7 @@ use crate::usc::lanes::Lanes;
 use crate::usc::op::Op;
 use crate::usc::row::Row;
 
-/// Why translated code came back: the numbers of `Next`, and two more.
+/// Reason why translated code came back: the numbers of `Next`, and two more.
 pub mod exit {
     use crate::usc::op::Next;
 

@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// As [`Cursor::take`], but returns a cursor for the text.
+    /// Version of [`Cursor::take`]: returns a cursor for the text.
     pub fn word(&mut self, is: impl Fn(char) -> bool) -> Cursor<'a> {
         let start = *self;
         start.at(self.take(is))

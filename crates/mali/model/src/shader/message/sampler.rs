@@ -356,7 +356,7 @@ impl Filter<'_, '_> {
         Ok(total)
     }
 
-    /// As [`Filter::level`] for the lanes of a mask, without layers, offsets or a reference.
+    /// Version of [`Filter::level`] for the lanes of a mask, without layers, offsets or a reference.
     #[inline(always)]
     pub fn level_of_all(
         &mut self,
@@ -491,7 +491,7 @@ impl Filter<'_, '_> {
     }
 }
 
-/// As [`swizzled`], for all lanes.
+/// Version of [`swizzled`] for all lanes.
 #[inline(always)]
 pub fn swizzled_rows(texels: &[Row; 4], swizzle: u32, kind: NumericType) -> [Row; 4] {
     let one = if kind == NumericType::Float { 1f32.to_bits() } else { 1 };

@@ -138,7 +138,7 @@ fn vertex_word(
     }
 }
 
-/// As [`vertex_word`], as a float.
+/// Version of [`vertex_word`]: as a float.
 #[inline(always)]
 fn vertex_value(
     pixels: &Pixels,

@@ -253,7 +253,7 @@ impl View {
         Ok(out)
     }
 
-    /// As [`View::texels`], for texels with the same level, layer and slice as a given one.
+    /// Version of [`View::texels`] for texels with the same level, layer and slice as a given one.
     #[inline(always)]
     pub fn texels_of_level(
         &mut self,

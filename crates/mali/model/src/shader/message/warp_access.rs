@@ -121,7 +121,7 @@ impl Port<'_> {
         WarpAccess::within(&mut self.memory, &inside, [low, high], bytes, need)
     }
 
-    /// As [`Port::warp_access`], for thread-local storage, whose words are rows of lanes.
+    /// Version of [`Port::warp_access`] for thread-local storage, whose words are rows of lanes.
     #[inline(always)]
     fn local_access(
         &mut self,
@@ -194,7 +194,7 @@ impl WarpAccess {
         WarpAccess { host, offsets, stride: WORD as usize, consecutive }
     }
 
-    /// As [`Port::warp_access`], for reading addresses outside of thread-local storage.
+    /// Version of [`Port::warp_access`] for reading addresses outside of thread-local storage.
     #[inline(always)]
     pub fn readable(
         memory: &mut UnitMemory<'_>,
@@ -206,7 +206,7 @@ impl WarpAccess {
         WarpAccess::within(memory, &inside, ends, bytes, Protection::READ)
     }
 
-    /// As [`WarpAccess::readable`] at offsets from an address.
+    /// Version of [`WarpAccess::readable`] at offsets from an address.
     #[inline(always)]
     pub fn at_offsets(
         memory: &mut UnitMemory<'_>,
@@ -259,7 +259,7 @@ impl WarpAccess {
         }
     }
 
-    /// As [`WarpAccess::load`], for a texel's size; false if texels cannot have it.
+    /// Version of [`WarpAccess::load`] for a texel's size; false if texels cannot have it.
     #[inline(always)]
     pub fn load_texels(&self, bytes: u64, words: &mut [Row; 4]) -> bool {
         match bytes {

@@ -39,7 +39,7 @@ pub enum TemplateOp {
     MultiplyAdd,
     /// Sum of floats.
     AddFloat,
-    /// As [`TemplateOp::AddFloat`], with the immediate.
+    /// Version of [`TemplateOp::AddFloat`] with the immediate.
     AddFloatImmediate,
     Minimum,
     Maximum,
@@ -48,7 +48,7 @@ pub enum TemplateOp {
     /// Rounds a float to an integral value.
     Round,
     AddInt,
-    /// As [`TemplateOp::AddInt`], with the immediate.
+    /// Version of [`TemplateOp::AddInt`] with the immediate.
     AddIntImmediate,
     SubtractInt,
     MultiplyInt,
