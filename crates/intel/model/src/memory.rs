@@ -40,6 +40,14 @@ impl<'a> Memory<'a> {
         result
     }
 
+    /// Reads bytes past caches and observers.
+    ///
+    /// # Errors
+    /// As [`Memory::read`].
+    pub fn read_untracked(&mut self, at: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.0.space().read(address(at), into)
+    }
+
     /// Reads bytes.
     ///
     /// # Errors

@@ -298,7 +298,7 @@ impl<'a> Ports<'a> {
         let place = match self.by_state.get(&state) {
             Some(&place) => place,
             None => {
-                let mut surface = Surface::read(&mut self.memory, state, self.shared)?;
+                let mut surface = Surface::read(&mut self.memory, state, self.shared, false)?;
                 surface.look_for_clear_blocks(&mut self.memory);
                 let place = self.surfaces.len() as u32;
                 let texture = Texture::of(&surface);

@@ -226,15 +226,15 @@ impl Ports<'_> {
     #[cold]
     fn find_target(&mut self, message: &Message, index: usize) -> Result<(), Refusal> {
         let state = self.surface_state(message)?;
-        let target = match Surface::read(&mut self.memory, state, self.shared)? {
-            Surface::Null => None,
-            Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
-            Surface::Image(image) => Some(Box::new(Target::new(image))),
-        };
         let clears = self
             .pixels
             .as_deref()
             .is_some_and(|pixels| pixels.output.operation == Some(BlockOperation::Clear));
+        let target = match Surface::read(&mut self.memory, state, self.shared, clears)? {
+            Surface::Null => None,
+            Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
+            Surface::Image(image) => Some(Box::new(Target::new(image))),
+        };
         if let Some(target) = target.as_ref().filter(|_| clears) {
             target.convert_clear(&mut self.memory).map_err(refuse)?;
         }

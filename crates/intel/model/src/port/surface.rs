@@ -238,10 +238,14 @@ impl ClearColour {
     /// Maximum size of a converted pixel.
     pub const PIXEL_BYTES: usize = 8;
 
-    /// Reads the colour that is in memory at an address.
-    fn read(memory: &mut Memory<'_>, at: u64) -> Result<ClearColour, Refusal> {
+    /// Reads the colour that is in memory at an address. The checker of order does not see the read of a fast clear.
+    fn read(memory: &mut Memory<'_>, at: u64, clears: bool) -> Result<ClearColour, Refusal> {
         let mut bytes = [0; 16 + ClearColour::PIXEL_BYTES];
-        memory.read_by(MemoryUnit::State, at, &mut bytes).map_err(refuse)?;
+        match clears {
+            true => memory.read_untracked(at, &mut bytes),
+            false => memory.read_by(MemoryUnit::State, at, &mut bytes),
+        }
+        .map_err(refuse)?;
         let channels =
             std::array::from_fn(|k| u32::from_le_bytes([0, 1, 2, 3].map(|i| bytes[4 * k + i])));
         let pixel = std::array::from_fn(|k| bytes[16 + k]);
@@ -260,11 +264,15 @@ impl ClearColour {
 }
 
 impl Surface {
-    /// Reads a surface state.
+    /// Reads a surface state. `clears` says whether it is for a fast clear, which converts the clear colour for the
+    /// sampler. Drivers that convert it themselves give the state another address then, which they write at any time.
+    ///
+    /// source: Mesa, blorp_genX_exec_brw.h (`op_clear_addr`).
     pub fn read(
         memory: &mut Memory<'_>,
         at: u64,
         shared: &DispatchState,
+        clears: bool,
     ) -> Result<Surface, Refusal> {
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         memory.read_by(MemoryUnit::State, at, &mut bytes).map_err(refuse)?;
@@ -274,7 +282,7 @@ impl Surface {
         if let Surface::Image(image) = &mut surface
             && state.clear_value_address_enable
         {
-            image.clear = ClearColour::read(memory, address(state.clear_value_address))?;
+            image.clear = ClearColour::read(memory, address(state.clear_value_address), clears)?;
         }
         Ok(surface)
     }
@@ -481,7 +489,8 @@ mod tests {
         for (dword, value) in [7u32, 8, 9, 10, 0x1122_3344, 0x5566_7788].into_iter().enumerate() {
             vm.write(0x40 + 4 * dword as u64, &value.to_le_bytes()).unwrap();
         }
-        let clear = ClearColour::read(&mut Memory::new(&vm, MemoryUnit::State), 0x40).unwrap();
+        let clear =
+            ClearColour::read(&mut Memory::new(&vm, MemoryUnit::State), 0x40, false).unwrap();
         assert_eq!(clear.channels, [7, 8, 9, 10]);
         let sampled = |number: u32| {
             let format = format::find(number).unwrap();
