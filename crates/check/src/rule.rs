@@ -156,7 +156,7 @@ rules! {
 
     "missing-wait" Error "an access does not wait for an earlier command":
     "The two commands may run at the same time, or a flush may not be complete. The later access may come first.";
-    "Stall the command streamer between the two: look at the stage masks of the barrier."
+    "Put a stall of the command streamer (Intel) or a barrier block (AGX) between the two: look at the stage masks of the barrier."
 
     "unread-result" Note "a result that nobody reads":
     "A texel that is sampled, or a store to local memory, that nothing has read in the whole run. It costs time and power.";

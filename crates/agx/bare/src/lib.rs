@@ -295,6 +295,37 @@ impl Machine {
 
     /// Prepares a dispatch; [`Machine::submit`] runs it, any number of times.
     pub fn prepare(&mut self, d: &Dispatch<'_>) -> Result<ComputeJob, Error> {
+        let launch = self.launch(d)?;
+        let heap = self.buffer(8 * d.heap.len())?;
+        heap.write(d.heap.as_flattened())?;
+        let mut job = self.prepare_stream(&[launch])?;
+        if !d.heap.is_empty() {
+            job.registers.sampler_heap = heap.address();
+            job.registers.sampler_count = d.heap.len() as u32;
+        }
+        Ok(job)
+    }
+
+    /// Prepares a control stream from its blocks, to which the end is added. The job has no sampler heap.
+    pub fn prepare_stream(&mut self, blocks: &[Vec<u8>]) -> Result<ComputeJob, Error> {
+        let mut stream = blocks.concat();
+        stream.extend(cdm::StreamTerminate {}.pack()?);
+        let buffer = self.buffer(stream.len())?;
+        buffer.write(&stream)?;
+        Ok(ComputeJob {
+            usc_exec_base: USC_BASE,
+            registers: ComputeRegisters {
+                ctrl_stream_base: buffer.address(),
+                ctrl_stream_end: buffer.address() + stream.len() as u64,
+                sampler_heap: 0,
+                sampler_count: 0,
+                helper: self.helper,
+            },
+        })
+    }
+
+    /// The launch block of a dispatch, for [`Machine::prepare_stream`].
+    pub fn launch(&mut self, d: &Dispatch<'_>) -> Result<Vec<u8>, Error> {
         let mut words = self.uniform_words(d.uniforms)?;
         words.extend(self.state_words(d.textures, d.samplers)?);
         let shared = usc::Shared {
@@ -321,8 +352,6 @@ impl Machine {
         }
         let pipeline = u64::from(self.code(&words)?);
 
-        let heap = self.buffer(8 * d.heap.len())?;
-        heap.write(d.heap.as_flattened())?;
         let mut stream = Vec::new();
         let launch = cdm::LaunchWord0 {
             uniform_register_count: 512,
@@ -336,19 +365,7 @@ impl Machine {
         stream.extend(cdm::GlobalSize { x, y, z }.pack()?);
         let [x, y, z] = d.local;
         stream.extend(cdm::LocalSize { x, y, z }.pack()?);
-        stream.extend(cdm::StreamTerminate {}.pack()?);
-        let buffer = self.buffer(stream.len())?;
-        buffer.write(&stream)?;
-        Ok(ComputeJob {
-            usc_exec_base: USC_BASE,
-            registers: ComputeRegisters {
-                ctrl_stream_base: buffer.address(),
-                ctrl_stream_end: buffer.address() + stream.len() as u64,
-                sampler_heap: if d.heap.is_empty() { 0 } else { heap.address() },
-                sampler_count: d.heap.len() as u32,
-                helper: self.helper,
-            },
-        })
+        Ok(stream)
     }
 
     /// Runs a prepared job.

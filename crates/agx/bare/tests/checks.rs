@@ -3,6 +3,7 @@
 use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::{FaultKind, JobFault, JobStats, Options, Report, ReportKind};
+use tepui_agx_packets::cdm;
 
 /// Runs one workgroup of 32 threads; `u0_u1` points to a page of words that were written, `u2_u3`
 /// to one that never was.
@@ -158,4 +159,41 @@ fn an_invalid_encoding_is_a_fault_when_it_is_reached() {
     let fault = run(".hex ffffffffffffffff", Options::default()).expect_err("no instruction");
     assert_eq!(fault.kind, FaultKind::Undecodable, "{fault}");
     assert!(run("stop\n.hex ffffffffffffffff", Options::default()).is_ok());
+}
+
+/// Findings of a stream of two launches of 32 threads, with blocks between them; `u0_u1` points to words of 7.
+fn launches(first: &str, second: &str, between: &[Vec<u8>]) -> Vec<ReportKind> {
+    let options = Options { check: true, audit: true, ..Options::default() };
+    let mut machine = Machine::new(options).expect("a machine");
+    let buffer = machine.buffer(4096).expect("a buffer");
+    buffer.write_words(&[7; 1024]).expect("bound");
+    let uniforms = address_halves(buffer.address());
+    let mut launch = |source: &str| {
+        let code = assemble(source).expect("the test's program");
+        let (global, local) = ([32, 1, 1], [32, 1, 1]);
+        let dispatch =
+            Dispatch { code: &code, uniforms: &uniforms, global, local, ..Dispatch::default() };
+        machine.launch(&dispatch).expect("a launch")
+    };
+    let (first, second) = (launch(first), launch(second));
+    let blocks = [&[first], between, &[second]].concat();
+    let job = machine.prepare_stream(&blocks).expect("a job");
+    machine.submit(&job).expect("no fault").reports.iter().map(|report| report.kind).collect()
+}
+
+/// Launches of a stream run at the same time unless a barrier block is between them.
+#[test]
+fn a_missing_barrier_between_launches_is_found() {
+    let store = "get_sr r1, sr80\ndevice_store 0, i32, x, r1, u0_u1, r1, unsigned, 0\nstop";
+    let load = format!(
+        "get_sr r1, sr80\n{LOAD}wait 0\niadd r3, r1, 32\ndevice_store 0, i32, x, r2, u0_u1, r3, unsigned, 0\nstop"
+    );
+    let barrier = [cdm::Barrier::default().pack().expect("it fits").to_vec()];
+    assert_eq!(launches(store, &load, &[]), [ReportKind::MissingWait]);
+    assert_eq!(launches(store, &load, &barrier), []);
+    // A write after a read.
+    assert_eq!(launches(&load, store, &[]), [ReportKind::MissingWait]);
+    assert_eq!(launches(&load, store, &barrier), []);
+    // Two reads, of which the stores leave memory as it was.
+    assert_eq!(launches(&load, &load, &[]), []);
 }

@@ -7,6 +7,7 @@ use tepui_softgpu::AddressSpace;
 use crate::job::{ComputeJob, JobFault, JobStats, Unit};
 use crate::stream::{BLOCK_BUDGET, Stream};
 use crate::usc::cache::Programs;
+use crate::usc::check::race::Unordered;
 use crate::usc::launch::Grid;
 use crate::{Gpu, pipeline};
 
@@ -23,6 +24,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
     let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
     let mut stats = JobStats::default();
     let mut waiting = Vec::new();
+    let mut unordered = Unordered::default();
     for block in 0..BLOCK_BUDGET {
         if stats.instructions + LAUNCH_COST * stats.launches + block > gpu.options.job_budget {
             return Err(stream.place(JobFault::endless(Unit::Cdm)));
@@ -34,7 +36,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
                 if gpu.options.reorder_launches && waiting.len() < MAX_WAITING {
                     waiting.push((launch, Stream::new(vm, Unit::Cdm, stream.at)));
                 } else {
-                    launch.run(gpu, &stream, job, &programs, &mut stats)?;
+                    launch.run(gpu, &stream, job, &programs, &mut unordered, &mut stats)?;
                 }
                 stream.skip(size);
             }
@@ -44,13 +46,14 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
                 stream.link(link.target, size)?;
             }
             2 => {
-                run_waiting(&mut waiting, gpu, job, &programs, &mut stats)?;
+                run_waiting(&mut waiting, gpu, job, &programs, &mut unordered, &mut stats)?;
                 stats.report(&programs.unread());
                 return Ok(stats);
             }
             // Dispatches run one after the other here, and all memory is coherent.
             3 => {
-                run_waiting(&mut waiting, gpu, job, &programs, &mut stats)?;
+                run_waiting(&mut waiting, gpu, job, &programs, &mut unordered, &mut stats)?;
+                unordered.barrier();
                 stream.skip(cdm::Barrier::INFO.size_bytes as u64);
             }
             4 => stream.pop()?,
@@ -66,10 +69,11 @@ fn run_waiting(
     gpu: &Gpu,
     job: &ComputeJob,
     programs: &Programs<'_>,
+    unordered: &mut Unordered,
     stats: &mut JobStats,
 ) -> Result<(), JobFault> {
     while let Some((launch, stream)) = waiting.pop() {
-        launch.run(gpu, &stream, job, programs, stats)?;
+        launch.run(gpu, &stream, job, programs, unordered, stats)?;
     }
     Ok(())
 }
@@ -135,6 +139,7 @@ impl Launch {
         stream: &Stream<'_>,
         job: &ComputeJob,
         programs: &Programs<'_>,
+        unordered: &mut Unordered,
         stats: &mut JobStats,
     ) -> Result<(), JobFault> {
         let grid = match self.size {
@@ -168,7 +173,7 @@ impl Launch {
             helper: job.registers.helper,
         };
         let launch = pipeline.load(programs);
-        let run = launch.and_then(|launch| gpu.dispatch(stream.vm, launch, grid, stats));
+        let run = launch.and_then(|launch| gpu.dispatch(stream.vm, launch, grid, unordered, stats));
         run.map_err(|fault| stream.place(fault))
     }
 }

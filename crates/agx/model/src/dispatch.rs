@@ -1,13 +1,11 @@
 //! Distributes the workgroups of a dispatch over worker threads.
 
-use std::sync::Arc;
-
 use tepui_softgpu::{AddressSpace, RangeCache};
 
 use crate::Gpu;
 use crate::gpu::Checks;
 use crate::job::{JobFault, JobStats, Unit};
-use crate::usc::check::race::Races;
+use crate::usc::check::race::Unordered;
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::{Grid, Launch};
 use crate::usc::memory::{Port, WINDOWS, Window};
@@ -39,12 +37,13 @@ impl Gpu {
         Ok(launch)
     }
 
-    /// Runs the preshader and then every workgroup of a launch.
+    /// Runs the preshader and then every workgroup of a launch; `launches` are those that nothing orders it with.
     pub(crate) fn dispatch(
         &self,
         vm: &AddressSpace,
         launch: Launch<'_>,
         grid: Grid,
+        launches: &mut Unordered,
         stats: &mut JobStats,
     ) -> Result<(), JobFault> {
         let limit = self.options.instruction_budget;
@@ -66,7 +65,7 @@ impl Gpu {
         // Compute groups of a workgroup, whose accesses may race.
         let groups =
             grid.local.iter().fold(1u32, |all, &n| all.saturating_mul(n)).div_ceil(LANES as u32);
-        let races = (self.options.checks() == Checks::Audit).then(|| Arc::new(Races::new(groups)));
+        let races = (self.options.checks() == Checks::Audit).then(|| launches.begin(groups));
         let budget = Budget::new(stats.instructions, self.options.job_budget, Unit::Usc);
         let (parts, outcome) = share(
             self,

@@ -166,6 +166,8 @@ pub enum ReportKind {
     WorkgroupRace,
     /// A race of device memory between workgroups.
     DispatchRace,
+    /// Two launches access the same memory without a barrier between, one of them to write.
+    MissingWait,
     /// Lanes of one SIMD-group store different values to one address in one instruction.
     LaneRace,
     /// A barrier that not all threads of the workgroup execute.
@@ -180,7 +182,7 @@ pub enum ReportKind {
 
 impl ReportKind {
     /// All kinds that are findings.
-    pub const ALL: [ReportKind; 19] = [
+    pub const ALL: [ReportKind; 20] = [
         ReportKind::UnwaitedRead,
         ReportKind::UnwaitedWrite,
         ReportKind::UnwrittenRegister,
@@ -196,6 +198,7 @@ impl ReportKind {
         ReportKind::LocalRace,
         ReportKind::WorkgroupRace,
         ReportKind::DispatchRace,
+        ReportKind::MissingWait,
         ReportKind::LaneRace,
         ReportKind::DivergentBarrier,
         ReportKind::DivergentDerivative,
@@ -221,6 +224,7 @@ impl ReportKind {
             ReportKind::LocalRace => "local-race",
             ReportKind::WorkgroupRace => "workgroup-race",
             ReportKind::DispatchRace => "dispatch-race",
+            ReportKind::MissingWait => "missing-wait",
             ReportKind::LaneRace => "lane-race",
             ReportKind::DivergentBarrier => "divergent-barrier",
             ReportKind::DivergentDerivative => "divergent-derivative",

@@ -128,7 +128,7 @@ fn races(
         among_lanes(l, exec, addresses, element, row);
     }
     let Some(mut checker) = l.checker.take() else { return };
-    let mut found = None;
+    let (mut found, mut unordered) = (None, None);
     if let Some(audit) = checker.audit()
         && let Some(races) = audit.races.clone()
     {
@@ -141,10 +141,11 @@ fn races(
                 continue;
             }
             let number = addresses[i].wrapping_add(at) / PAGE_BYTES;
-            if audit.page.as_ref().is_none_or(|(known, _)| *known != number) {
-                audit.page = races.page(number).map(|page| (number, page));
+            if audit.page.as_ref().is_none_or(|(known, ..)| *known != number) {
+                let page = races.page(number);
+                audit.page = page.map(|page| (number, page, races.earlier_pages(number)));
             }
-            let Some((_, page)) = &audit.page else { break };
+            let Some((_, page, earlier)) = &audit.page else { break };
             // Fast path: most pages are bound as a whole.
             let whole = l.port.ranges_lookup(number.wrapping_mul(PAGE_BYTES), PAGE_BYTES);
             page.with(|cells| {
@@ -167,7 +168,14 @@ fn races(
                         });
                         if !silent {
                             let bytes = (((1u32 << element) - 1) << (address % 4)) as u8 & 15;
-                            let cell = &mut cells[(address % PAGE_BYTES / 4) as usize];
+                            let word = (address % PAGE_BYTES / 4) as usize;
+                            let other = earlier.iter().find_map(|page| {
+                                page.with(|cells| cells[word].overlaps(how, bytes))
+                            });
+                            if let Some(other) = other {
+                                unordered.get_or_insert((i, address, other));
+                            }
+                            let cell = &mut cells[word];
                             let ordered = |a: &Mark, b: &Mark| races.unordered(a, b);
                             let conflict = cell.access(now, how, bytes, ordered);
                             if let Some(conflict) = conflict {
@@ -178,6 +186,16 @@ fn races(
                     i += 1;
                 }
             });
+        }
+        if let Some((lane, address, other)) = unordered
+            && !checker.repeats(index, ReportKind::MissingWait)
+        {
+            let what = format!(
+                "lane {lane} {} {address:#x}, which an earlier launch of the stream {} without a barrier between",
+                verb(how, false),
+                verb(other, true),
+            );
+            checker.note(l.code, index, ReportKind::MissingWait, what, 1 << lane);
         }
         if let Some((lane, address, c)) = found
             && !checker.repeats(

@@ -65,7 +65,8 @@ pub struct Audit {
     index: u32,
     /// Barriers of the workgroup so far, from 1.
     pub epoch: u16,
-    page: Option<(u64, Arc<Page>)>,
+    /// Number of the page that was accessed last, its marks, and those by unordered launches.
+    page: Option<(u64, Arc<Page>, Vec<Arc<Page>>)>,
 }
 
 impl Audit {
