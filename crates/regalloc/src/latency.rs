@@ -67,23 +67,29 @@ impl Graph {
         for &v in body.iter().flat_map(|&i| f.srcs(i)) {
             defs[v] = 0;
         }
-        let mut fixed: Option<usize> = None;
-        let mut since: Vec<usize> = Vec::new();
+        // Of each memory: the last instruction that keeps its place, and those since.
+        let mut memories: [(Option<usize>, Vec<usize>); 8] = Default::default();
         for (n, &i) in body.iter().enumerate() {
             for s in f.srcs(i) {
                 if let Some(def) = defs[*s].checked_sub(1) {
                     g.link(def as usize, n, latency(def as usize));
                 }
             }
-            match f.insts[i].op.effect::<T>() {
-                Effect::Pure => {}
-                Effect::Read | Effect::Convergent => {
-                    fixed.into_iter().for_each(|k| g.link(k, n, 0));
-                    since.push(n);
-                }
-                Effect::Fixed => {
-                    fixed.into_iter().chain(since.drain(..)).for_each(|k| g.link(k, n, 0));
-                    fixed = Some(n);
+            let effect = f.insts[i].op.effect::<T>();
+            let accessed = f.insts[i].op.inst().map_or(u8::MAX, T::memories);
+            for (_, (fixed, since)) in
+                memories.iter_mut().enumerate().filter(|(bit, _)| accessed >> bit & 1 != 0)
+            {
+                match effect {
+                    Effect::Pure => {}
+                    Effect::Read | Effect::Convergent => {
+                        fixed.iter().for_each(|&k| g.link(k, n, 0));
+                        since.push(n);
+                    }
+                    Effect::Fixed => {
+                        fixed.iter().copied().chain(since.drain(..)).for_each(|k| g.link(k, n, 0));
+                        *fixed = Some(n);
+                    }
                 }
             }
             for &d in f.dsts(i) {

@@ -131,6 +131,11 @@ pub trait Target {
         (0, 1)
     }
 
+    /// The memories that an instruction accesses, as bits: those that have none in common keep no order.
+    fn memories(_inst: &Self::Inst) -> u8 {
+        1
+    }
+
     /// Assigns registers to operands without one, in the order of the table: `regs(written)` gives
     /// the next.
     fn assign(inst: &mut Self::Inst, regs: impl FnMut(bool) -> u16);

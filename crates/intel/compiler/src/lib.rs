@@ -47,7 +47,7 @@ use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::flatten_discards;
 use tepui_passes::pipeline::Pipeline;
 use tepui_regalloc::alloc::{self, Registers};
-use tepui_regalloc::{RegSet, cse, dce, liveness, phis, schedule, spill};
+use tepui_regalloc::{RegSet, cse, dce, latency, liveness, phis, schedule, spill};
 
 /// Maximum number of threads of a workgroup. source: Mesa, `intel_device_info.c` (`max_cs_threads`;
 /// `max_cs_workgroup_threads` is at most 64)
@@ -64,6 +64,9 @@ const MAX_SCRATCH: u64 = 2 << 20;
 
 /// Maximum number of registers that inputs and constants take, so that some are left for values.
 const MAX_INPUTS: u64 = 104;
+
+/// Instructions for each access of a spilled value above which 16 channels are better than 8 without trying them.
+const FEW_SPILLS: u32 = 64;
 
 /// Units of scalar values above which all values are planes: scalar values are not spilled.
 const MAX_SCALAR_UNITS: u16 = 72;
@@ -117,6 +120,16 @@ pub struct Program {
 }
 
 impl Program {
+    /// Cycles of a thread of a program with one variant, as Mesa's compiler estimates them.
+    ///
+    /// # Errors
+    /// When the code is not that of the generation.
+    pub fn cycles(&self, generation: Generation) -> Result<u64> {
+        let code = tepui_intel_analysis::Code::decode(generation, &self.code);
+        let code = code.map_err(|e| Error::Internal(e.to_string()))?;
+        Ok(tepui_intel_analysis::estimate(&code, self.width.into()).cycles as u64)
+    }
+
     /// Threads of a workgroup.
     #[must_use]
     pub fn threads(&self) -> u32 {
@@ -238,7 +251,8 @@ struct Compilation<'a> {
 }
 
 impl Compilation<'_> {
-    /// A program of 16 channels, of 8 where the workgroup is small or 16 spill, of 32 where the workgroup needs them.
+    /// A program of 16 channels, of 8 where the workgroup is small or 16 spill and take longer than twice 8, of 32 where the
+    /// workgroup needs them.
     fn widest(&mut self) -> Result<Program> {
         let invocations: u32 = self.s.info.workgroup_size.iter().product();
         if invocations <= 8 {
@@ -248,11 +262,15 @@ impl Compilation<'_> {
             return self.back_end(32);
         }
         let first = self.back_end(16)?;
-        if first.stats.spills == 0 || invocations > 8 * max_threads(self.generation) {
+        let accesses = first.stats.spills + first.stats.fills;
+        let few = accesses * FEW_SPILLS <= first.stats.instructions;
+        if few || invocations > 8 * max_threads(self.generation) {
             return Ok(first);
         }
         let second = self.back_end(8)?;
-        Ok(if second.stats.spills == 0 { second } else { first })
+        // Twice as many threads.
+        let slower = 2 * second.cycles(self.generation)? > first.cycles(self.generation)?;
+        Ok(if slower { first } else { second })
     }
 
     /// Programs of 8 and of 16 channels where that does not spill; only one of them if it runs for each sample. source: Mesa,
@@ -355,8 +373,10 @@ impl Layout {
 
     /// The registers of values: those that are not masked are the last ones of compute programs, and the first ones of others,
     /// whose last ones become the payload of the message that ends the thread.
+    /// A register is that of barriers where there are any.
     fn registers(
         &self,
+        f: &mir::Function,
         stage: &io::Stage<'_>,
         width: u8,
         unmasked: u16,
@@ -364,7 +384,11 @@ impl Layout {
     ) -> Registers {
         let plane = u16::from(plane_units(width));
         let first = (GRF_UNITS * self.first).next_multiple_of(plane);
-        let end = GRF_UNITS * self.end / plane * plane;
+        let is_barrier =
+            |op: &mir::MOp| matches!(op, mir::MOp::Isa(inst) if inst.op == mir::Op::Barrier);
+        let has_barrier = f.insts.values().any(|inst| is_barrier(&inst.op));
+        let end = if has_barrier { self.end.min(emit::BARRIER.into()) } else { self.end };
+        let end = GRF_UNITS * end / plane * plane;
         let unmasked = unmasked.next_multiple_of(plane);
         let end = match options.registers {
             0 => end,
@@ -406,6 +430,7 @@ fn selected<const W: u8>(
     generation: Generation,
     stage: io::Stage<'_>,
     scalars: bool,
+    options: &Options,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<(mir::Function, select::Ending, BindMap, u16)> {
     let mut map = BindMap::new(s, stage.surfaces())?;
@@ -420,8 +445,47 @@ fn selected<const W: u8>(
     dce::run::<Eu<W>>(&mut f);
     select::separate_payloads(&mut f);
     after("mir_dce", Snapshot::Mir(&f));
-    let unmasked = unmasked_units::<W>(&f)?;
+    let layout = Layout::new(&stage, map.registers(), W);
+    check_limit("registers of inputs and constants", layout.first.into(), MAX_INPUTS)?;
+    let unmasked = order::<W>(&mut f, &layout, &stage, options, after)?;
     Ok((f, ending, map, unmasked))
+}
+
+/// Orders the instructions of each block: for pressure where values do not fit, and for latency. Returns the units of values
+/// that are not masked: what they need depends on the order, and the schedulers do not see it.
+fn order<const W: u8>(
+    f: &mut mir::Function,
+    layout: &Layout,
+    stage: &io::Stage<'_>,
+    options: &Options,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) -> Result<u16> {
+    let mut unmasked = unmasked_units::<W>(f)?;
+    let room =
+        |f: &mir::Function, unmasked| layout.registers(f, stage, W, unmasked, options).values.len();
+    let limit = room(f, unmasked);
+    let live = liveness::Liveness::new(f)?;
+    let pressure = |f: &mir::Function| liveness::pressure::<Eu<W>>(f, &live).0;
+    for is_latency in [false, true] {
+        // Vectors are not spilled, so those of messages stay next to them where others are.
+        let is_full = pressure(f) > limit;
+        let old = f.blocks.clone();
+        let changed = match is_latency {
+            false => is_full && schedule::run::<Eu<W>>(f, &live, limit, limit),
+            true => !is_full && latency::run::<Eu<W>>(f, &live, limit - limit / 8),
+        };
+        if !changed {
+            continue;
+        }
+        let needed = unmasked_units::<W>(f)?;
+        if needed > unmasked && (needed > MAX_SCALAR_UNITS || pressure(f) > room(f, needed)) {
+            f.blocks = old;
+            continue;
+        }
+        unmasked = needed;
+        after(if is_latency { "latency" } else { "schedule" }, Snapshot::Mir(f));
+    }
+    Ok(unmasked)
 }
 
 fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
@@ -436,24 +500,18 @@ fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
         StageInfo::Vertex(info) => io::Stage::Vertex(info),
         StageInfo::Fragment(info) => io::Stage::Fragment(info, payload, options.fragment),
     };
-    let (mut f, ending, map, unmasked) = match selected::<W>(s, generation, stage, true, after)? {
-        (.., unmasked) if unmasked > MAX_SCALAR_UNITS => {
-            selected::<W>(s, generation, stage, false, after)?
-        }
-        done => done,
-    };
+    let (mut f, ending, map, unmasked) =
+        match selected::<W>(s, generation, stage, true, options, after)? {
+            (.., unmasked) if unmasked > MAX_SCALAR_UNITS => {
+                selected::<W>(s, generation, stage, false, options, after)?
+            }
+            done => done,
+        };
     let layout = Layout::new(&stage, map.registers(), W);
-    check_limit("registers of inputs and constants", layout.first.into(), MAX_INPUTS)?;
-    let registers = layout.registers(&stage, W, unmasked, options);
+    let registers = layout.registers(&f, &stage, W, unmasked, options);
     let room = registers.values.len();
     let mut live = liveness::Liveness::new(&f)?;
-    let (mut pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);
-    // The scheduler does not see what values that are not masked need.
-    let interleaved = f.vals.values().any(|c| c.unmasked && *c != mir::SCALAR);
-    if pressure > room && !interleaved && schedule::run::<Eu<W>>(&mut f, &live, room, room) {
-        after("schedule", Snapshot::Mir(&f));
-        (pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);
-    }
+    let (pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);
     // Double words of all channels in a row, as `select` addresses them; whole registers of spilled values follow.
     let scratch_bytes = s.info.scratch_bytes.div_ceil(4).saturating_mul(4 * u32::from(W));
     check_limit("bytes of scratch memory", scratch_bytes.into(), MAX_SCRATCH)?;

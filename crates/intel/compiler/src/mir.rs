@@ -17,7 +17,7 @@
 //! into instructions that the hardware has.
 
 use crate::payload::TargetPayload;
-use tepui_intel_isa::{Condition, Opcode, Sfid, Type};
+use tepui_intel_isa::{Condition, Opcode, Sfid, Type, descriptor};
 use tepui_regalloc::{Effect, Overlap, RegClass, StackAccess, StackOffset, Target, UNASSIGNED};
 
 /// Double words of a register.
@@ -323,6 +323,11 @@ impl Inst {
 /// Channels of an instruction that reads other channels: one for each address register.
 pub const SHUFFLE_WIDTH: u8 = 8;
 
+/// Memories that have no bytes in common: buffers and images, workgroup memory, the thread's scratch memory.
+const BUFFERS: u8 = 1;
+const LOCAL: u8 = 2;
+const SCRATCH: u8 = 4;
+
 /// Planes of threads of `W` channels: the machine as register allocation sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Eu<const W: u8>;
@@ -449,12 +454,37 @@ impl<const W: u8> Target for Eu<W> {
         }
     }
 
+    // source of both: Mesa, brw_ir_performance.cpp; the longer ones of the two generations.
     fn latency(inst: &Inst) -> u32 {
-        // source: Mesa, brw_ir_performance.cpp
-        match inst.op {
+        let (_, busy) = Self::pipe(inst);
+        busy + match inst.op {
             Op::Send(_) | Op::Scratch { .. } => 100,
-            Op::Alu { opcode: Opcode::Math, .. } => 16,
-            _ => 8,
+            Op::Alu { opcode: Opcode::Math, .. } => 24,
+            Op::Compare(_) | Op::Select(_) | Op::Test(_) => 14,
+            _ => 10,
+        }
+    }
+
+    fn pipe(inst: &Inst) -> (u8, u32) {
+        let registers = if inst.is_scalar() { 1 } else { u32::from(W) / 8 };
+        match inst.op {
+            Op::Send(_) | Op::Scratch { .. } => (1, 20 * registers),
+            Op::Alu { opcode: Opcode::Math, .. } => (2, 4 * registers),
+            Op::Select(_) | Op::MulHigh | Op::Lane => (0, 4 * registers),
+            _ => (0, 2 * registers),
+        }
+    }
+
+    fn memories(inst: &Inst) -> u8 {
+        let Op::Send(m) = &inst.op else { return u8::MAX };
+        let surface = (m.control & 0xff) as u8;
+        match m.sfid {
+            Sfid::DataCache0 | Sfid::DataCache1 if surface == descriptor::LOCAL => LOCAL,
+            Sfid::DataCache0 if m.header && surface == descriptor::STATELESS_NON_COHERENT => {
+                SCRATCH
+            }
+            Sfid::DataCache0 | Sfid::DataCache1 => BUFFERS,
+            _ => u8::MAX,
         }
     }
 

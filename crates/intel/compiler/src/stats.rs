@@ -3,6 +3,7 @@
 use crate::emit::Listing;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use tepui_intel_isa::{Inst, Opcode, SyncFunction};
 use tepui_regalloc::spill::Spilled;
 
 /// Statistics of a program.
@@ -10,8 +11,10 @@ use tepui_regalloc::spill::Spilled;
 pub struct Stats {
     /// Channels of a thread.
     pub width: u8,
-    /// Instructions.
+    /// Instructions, without those in `syncs`.
     pub instructions: u32,
+    /// Instructions that only wait (Gen12's `sync`, except at barriers).
+    pub syncs: u32,
     /// Messages among them.
     pub sends: u32,
     /// Loops.
@@ -33,10 +36,14 @@ pub struct Stats {
 impl Stats {
     /// Counts a program.
     pub(crate) fn new(listing: &Listing, width: u8, spilled: &Spilled) -> Stats {
+        let is_sync =
+            |inst: &&Inst| inst.opcode == Opcode::Sync && inst.function != SyncFunction::Bar as u8;
+        let syncs = listing.insts.iter().filter(is_sync).count();
         let sends = listing.insts.iter().filter(|inst| inst.opcode.is_send()).count();
         Stats {
             width,
-            instructions: listing.insts.len() as u32,
+            instructions: (listing.insts.len() - syncs) as u32,
+            syncs: syncs as u32,
             sends: sends as u32,
             loops: listing.loops,
             spills: spilled.stores,
@@ -54,10 +61,11 @@ impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "SIMD{} shader: {} instructions. {} loops. {}:{} spills:fills, {} sends, {} registers. Compacted {} to \
-             {} bytes.",
+            "SIMD{} shader: {} instructions, {} syncs. {} loops. {}:{} spills:fills, {} sends, {} registers. \
+             Compacted {} to {} bytes.",
             self.width,
             self.instructions,
+            self.syncs,
             self.loops,
             self.spills,
             self.fills,

@@ -330,3 +330,92 @@ fn reductions_of_floats() {
 ";
     check_text(TEXT);
 }
+
+/// A loop that begins with its condition, whose channels leave in different rounds: the condition is made again at the end
+/// and decides there. A store and a sum within are predicated.
+#[test]
+fn loops_that_begin_with_their_condition() {
+    const TEXT: &str = "shader compute \"main\" {
+  workgroup_size 16 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x1]
+    %2:b32 = const[0x200]
+    %3:b32 = const[0x3]
+    %4:b32 = load_builtin[local_invocation_index]
+    %5:b64 = descriptor[@r0] %0
+    %6:b32 = imul %4, %2
+    %7:b32 = iand %4, %3
+    %8:b32 = loop (%9:b32 = %0, %10:b32 = %4) {
+      %11:b1 = ult %9, %7
+      if %11 {
+        yield
+      } else {
+        break %10
+      }
+      %12:b32 = iadd %9, %1
+      %13:b32 = iand %10, %1
+      %14:b1 = ieq %13, %0
+      if %14 {
+        store_buffer[align 4 offset 4] %5, %6, %12
+        yield
+      } else {
+        yield
+      }
+      %15:b32 = if %14 {
+        %16:b32 = ixor %10, %3
+        yield %16
+      } else {
+        %17:b32 = iadd %10, %1
+        yield %17
+      }
+      continue %12, %15
+    }
+    store_buffer[align 4] %5, %6, %8
+    yield
+  }
+}
+";
+    check_text(TEXT);
+}
+
+/// Channels that continue before others have used a scalar parameter of the loop, which is the same in all of them.
+#[test]
+fn channels_that_continue_early() {
+    const TEXT: &str = "shader compute \"main\" {
+  workgroup_size 16 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x1]
+    %2:b32 = const[0x200]
+    %3:b32 = const[0x3]
+    %4:b32 = load_builtin[local_invocation_index]
+    %5:b64 = descriptor[@r0] %0
+    %6:b32 = imul %4, %2
+    %7:b32 = iand %4, %3
+    %8:b32 = loop (%9:b32 = %0, %10:b32 = %4) {
+      %11:b1 = ult %9, %3
+      if %11 {
+        yield
+      } else {
+        break %10
+      }
+      %12:b32 = iadd %9, %1
+      %13:b1 = ieq %9, %7
+      if %13 {
+        continue %12, %10
+      } else {
+        yield
+      }
+      %14:b32 = iadd %10, %9
+      continue %12, %14
+    }
+    store_buffer[align 4] %5, %6, %8
+    yield
+  }
+}
+";
+    check_text(TEXT);
+}

@@ -82,7 +82,7 @@ fn annotations_are_needed() {
     }
     println!("{counts:?}");
     for (name, [noticed, all]) in counts {
-        let [missed, few] = [all - noticed, if name == "set" { all / 50 } else { all / 500 }];
+        let [missed, few] = [all - noticed, if name == "set" { all / 10 } else { all / 200 }];
         assert!(all > 100 && missed <= few, "{name}: {noticed} of {all}");
     }
 }

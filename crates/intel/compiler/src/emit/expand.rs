@@ -1,7 +1,7 @@
 //! Instructions of the hardware for one of the machine IR.
 
 use super::flags::Known;
-use super::{Emit, MAX_WIDTH, PAYLOAD, Part, RESPONSE, byte};
+use super::{BARRIER, Emit, MAX_WIDTH, Part, RESPONSE, byte};
 use crate::error::Error;
 use crate::mir::{
     GRF_BYTES, Inst as Mir, Message, MessageEffect, Op, Operand, Place, SHUFFLE_WIDTH, Scanned,
@@ -96,6 +96,7 @@ impl Emit {
                 Op::Alu { opcode, function, condition, saturate } => {
                     let mut out = self.alu(opcode, inst, part);
                     (out.function, out.condition, out.saturate) = (function, condition, saturate);
+                    self.guard(&mut out);
                     self.push(out);
                 }
                 Op::Compare(condition) => self.compare(inst, condition, part),
@@ -201,7 +202,7 @@ impl Emit {
     /// Numbers of channels: words of the first eight from an immediate, of others by addition. The words are in a register
     /// of their own, because those of one channel are in the double words of another.
     fn lane(&mut self, inst: &Mir, part: Part) {
-        let words = |first: u8| byte(u16::from(PAYLOAD) * GRF_BYTES + 2 * u16::from(first));
+        let words = |first: u8| byte(u16::from(RESPONSE) * GRF_BYTES + 2 * u16::from(first));
         if part.first == 0 {
             let mut first = self.no_mask(Opcode::Mov, 8);
             first.dst = Dst { location: words(0), ty: Type::UW, ..Dst::NULL };
@@ -291,6 +292,7 @@ impl Emit {
         if m.effect == MessageEffect::Write && !scratch {
             self.only_live(&mut out);
         }
+        self.guard(&mut out);
         self.push(out);
     }
 
@@ -331,20 +333,24 @@ impl Emit {
         }
     }
 
-    /// The arrival at a barrier, and waiting for the others.
-    fn barrier(&mut self) {
+    /// The payload of all barriers of the program.
+    pub(super) fn barrier_payload(&mut self) {
         let mut clear = self.no_mask(Opcode::Mov, 8);
-        clear.dst = Dst { location: Location::register(Register::General(PAYLOAD)), ..Dst::NULL };
+        clear.dst = Dst { location: Location::register(Register::General(BARRIER)), ..Dst::NULL };
         clear.src[0] = Src::immediate(Type::UD, 0);
         self.push(clear);
         let second = |register| Location::Direct { register: Register::General(register), byte: 8 };
         let mut id = self.no_mask(Opcode::And, 1);
-        id.dst = Dst { location: second(PAYLOAD), ..Dst::NULL };
+        id.dst = Dst { location: second(BARRIER), ..Dst::NULL };
         id.src[0] = Src { location: second(0), region: Region::SCALAR, ..Src::NULL };
         id.src[1] = Src::immediate(Type::UD, barrier_id(self.generation));
         self.push(id);
+    }
+
+    /// The arrival at a barrier, and waiting for the others.
+    fn barrier(&mut self) {
         let mut send = self.no_mask(Opcode::Send, 8);
-        send.src[0] = self.payload(u16::from(PAYLOAD));
+        send.src[0] = self.payload(u16::from(BARRIER));
         send.send.sfid = Sfid::Gateway;
         send.send.desc = Desc::Immediate(descriptor::BARRIER);
         self.push(send);

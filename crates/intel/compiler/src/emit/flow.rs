@@ -7,25 +7,40 @@
 use super::expand::CONDITION;
 use super::{Emit, MAX_WIDTH, Part};
 use crate::mir;
-use tepui_intel_isa::{Opcode, Predicate};
+use tepui_intel_isa::{Condition, Inst, Opcode, Predicate};
 use tepui_regalloc::{CodeBlock, Ctl, Step};
+
+/// Maximum number of instructions of a block that are predicated instead: a branch takes as long as two of them.
+const MAX_PREDICATED: usize = 4;
+/// Maximum number of instructions of a loop's condition that are repeated at its end.
+const MAX_REPEATED: usize = 3;
 
 /// A construct that encloses the current position.
 enum Frame {
     /// An `if`, by the index of its instruction, and of its `else`.
     If { at: usize, other: Option<usize>, pending: Vec<usize> },
-    /// An `if` that needs no instructions: its then blocks are one predicated jump.
-    Jump,
+    /// An `if` that needs no instructions of its own: those of its two blocks are predicated.
+    Predicated,
     /// A loop, by the index of its first instruction; `ends` are the jumps to its end.
-    Loop { first: usize, ends: Vec<usize>, pending: Vec<usize> },
+    Loop { first: usize, rotation: Option<Rotation>, ends: Vec<usize>, pending: Vec<usize> },
+}
+
+/// A loop that begins with its condition, which is made again at its end: there it decides about the next round, without a
+/// jump out of the loop.
+#[derive(Clone, Copy)]
+struct Rotation {
+    /// The block with the condition.
+    header: usize,
+    /// The predicate of another round.
+    stays: Predicate,
 }
 
 /// The control flow around the current position.
 #[derive(Default)]
 pub(super) struct Flow {
     frames: Vec<Frame>,
-    /// A jump that the next block is, and whether the flag decides it.
-    predicated: bool,
+    /// The predicate of the instructions of the current block.
+    predicate: Option<Predicate>,
 }
 
 /// The steps of a block.
@@ -33,9 +48,38 @@ fn steps(blocks: &[CodeBlock<mir::Inst>], b: usize) -> &[(Step<mir::Inst>, tepui
     blocks.get(b).map_or(&[], |block| &block.steps)
 }
 
-/// Whether a block is a jump out of the innermost loop or to its end, and nothing else.
-fn is_jump(blocks: &[CodeBlock<mir::Inst>], b: usize) -> bool {
-    matches!(steps(blocks, b), [(Step::Ctl(Ctl::Break | Ctl::Continue), _)])
+/// Whether an instruction is one of the hardware that executes under the mask and can have a predicate. Stores are, except
+/// those that have the predicate of live channels.
+fn is_simple(e: &Emit, inst: &mir::Inst) -> bool {
+    match &inst.op {
+        mir::Op::Alu { opcode, condition, .. } => {
+            let predicable = !matches!(opcode, Opcode::Math | Opcode::Sel | Opcode::Mad);
+            predicable && *condition == Condition::None && !inst.is_scalar()
+        }
+        mir::Op::Send(m) if !e.live => m.effect == mir::MessageEffect::Write && m.planes[2] == 0,
+        _ => false,
+    }
+}
+
+/// Whether steps are a few simple instructions and copies under the mask, and at most a jump out of the innermost loop or
+/// to its end after them.
+fn is_short(e: &Emit, steps: &[(Step<mir::Inst>, tepui_ir::Loc)]) -> bool {
+    let body = match steps {
+        [body @ .., (Step::Ctl(Ctl::Break | Ctl::Continue), _)] => body,
+        body => body,
+    };
+    let is_simple = |step: &Step<mir::Inst>| match step {
+        Step::Move { units, .. } => *units >= u16::from(mir::plane_units(e.width)),
+        Step::Inst(inst) => is_simple(e, inst),
+        _ => false,
+    };
+    body.len() <= MAX_PREDICATED && body.iter().all(|(step, _)| is_simple(step))
+}
+
+/// Whether the then block that begins at a block and its else block are short.
+fn is_predicable(e: &Emit, blocks: &[CodeBlock<mir::Inst>], b: usize) -> bool {
+    let [(Step::Ctl(Ctl::Else), _), rest @ ..] = steps(blocks, b + 1) else { return false };
+    is_short(e, steps(blocks, b)) && is_short(e, rest)
 }
 
 /// Whether the else block that begins at a block is empty.
@@ -54,19 +98,23 @@ pub(super) fn control(
     match ctl {
         Ctl::If(test) => {
             e.expand(&test);
-            if is_jump(blocks, b + 1) {
-                e.flow.frames.push(Frame::Jump);
-                e.flow.predicated = true;
+            if is_predicable(e, blocks, b + 1) {
+                e.flow.frames.push(Frame::Predicated);
+                e.flow.predicate = Some(Predicate { control: 1, inverse: false });
                 return;
             }
-            let at = e.branch(Opcode::If, true);
+            let at = e.branch(Opcode::If, Some(Predicate { control: 1, inverse: false }));
             e.flow.frames.push(Frame::If { at, other: None, pending: Vec::new() });
         }
         Ctl::Else => {
-            if matches!(e.flow.frames.last(), Some(Frame::Jump)) || is_empty_else(blocks, b) {
+            if matches!(e.flow.frames.last(), Some(Frame::Predicated)) {
+                e.flow.predicate = Some(Predicate { control: 1, inverse: true });
                 return;
             }
-            let at = e.branch(Opcode::Else, false);
+            if is_empty_else(blocks, b) {
+                return;
+            }
+            let at = e.branch(Opcode::Else, None);
             if let Some(Frame::If { other, pending, .. }) = e.flow.frames.last_mut() {
                 *other = Some(at);
                 let pending = std::mem::take(pending);
@@ -79,13 +127,14 @@ pub(super) fn control(
             e.out.loops += 1;
             // Later rounds come with other flags.
             e.known = None;
-            e.flow.frames.push(Frame::Loop { first, ends: Vec::new(), pending: Vec::new() });
+            let rotation = rotation(blocks, b + 1);
+            let (ends, pending) = (Vec::new(), Vec::new());
+            e.flow.frames.push(Frame::Loop { first, rotation, ends, pending });
         }
-        Ctl::EndLoop => end_loop(e),
+        Ctl::EndLoop => end_loop(e, blocks),
         Ctl::Break | Ctl::Continue => {
             let opcode = if ctl == Ctl::Break { Opcode::Break } else { Opcode::Cont };
-            let predicated = std::mem::take(&mut e.flow.predicated);
-            let at = e.branch(opcode, predicated);
+            let at = e.branch(opcode, e.flow.predicate);
             e.flow.pend(at);
             if let Some(ends) = e.flow.innermost_loop() {
                 ends.push(at);
@@ -95,8 +144,9 @@ pub(super) fn control(
 }
 
 fn end_if(e: &mut Emit) {
+    e.flow.predicate = None;
     let Some(Frame::If { at, other, pending }) = e.flow.frames.pop() else { return };
-    let end = e.branch(Opcode::Endif, false);
+    let end = e.branch(Opcode::Endif, None);
     e.jump_to(&pending, end);
     // Without an `else`, channels that fail go to the `endif`.
     e.out.targets[at].jip = Some(other.map_or(end, |other| other + 1));
@@ -109,10 +159,49 @@ fn end_if(e: &mut Emit) {
     e.flow.pend(end);
 }
 
-fn end_loop(e: &mut Emit) {
-    let Some(Frame::Loop { first, ends, pending }) = e.flow.frames.pop() else { return };
-    let at = e.branch(Opcode::While, false);
-    e.out.targets[at].jip = Some(first);
+/// The rotation of a loop whose first block ends with its condition.
+fn rotation(blocks: &[CodeBlock<mir::Inst>], header: usize) -> Option<Rotation> {
+    let [body @ .., (Step::Ctl(Ctl::If(_)), _)] = steps(blocks, header) else { return None };
+    let is_repeatable = |step: &Step<mir::Inst>| match step {
+        Step::Move { .. } => true,
+        Step::Inst(inst) => matches!(inst.op, mir::Op::Alu { .. }),
+        _ => false,
+    };
+    if body.len() > MAX_REPEATED || !body.iter().all(|(step, _)| is_repeatable(step)) {
+        return None;
+    }
+    match (steps(blocks, header + 1), steps(blocks, header + 2)) {
+        ([], [(Step::Ctl(Ctl::Else), _), (Step::Ctl(Ctl::Break), _)]) => {
+            Some(Rotation { header, stays: Predicate { control: 1, inverse: false } })
+        }
+        ([(Step::Ctl(Ctl::Break), _)], [(Step::Ctl(Ctl::Else), _)]) => {
+            Some(Rotation { header, stays: Predicate { control: 1, inverse: true } })
+        }
+        _ => None,
+    }
+}
+
+fn end_loop(e: &mut Emit, blocks: &[CodeBlock<mir::Inst>]) {
+    let Some(Frame::Loop { first, rotation, ends, pending }) = e.flow.frames.pop() else { return };
+    // Channels that continue wait for the end, where the condition would be made without them.
+    let continues = ends.iter().any(|&end| e.out.insts[end].opcode == Opcode::Cont);
+    let exit = ends.first().copied().filter(|&exit| e.out.insts[exit].opcode == Opcode::Break);
+    let (at, to) = match (rotation, exit) {
+        (Some(rotation), Some(exit)) if !continues => {
+            e.known = None;
+            for &(step, loc) in steps(blocks, rotation.header) {
+                e.loc = loc;
+                match step {
+                    Step::Inst(inst) | Step::Ctl(Ctl::If(inst)) => e.expand(&inst),
+                    Step::Move { to, from, units } => e.copy(to, from, units),
+                    _ => {}
+                }
+            }
+            (e.branch(Opcode::While, Some(rotation.stays)), exit + 1)
+        }
+        _ => (e.branch(Opcode::While, None), first),
+    };
+    e.out.targets[at].jip = Some(to);
     e.jump_to(&pending, at);
     for end in ends {
         e.out.targets[end].uip = Some(at);
@@ -122,7 +211,7 @@ fn end_loop(e: &mut Emit) {
 impl Flow {
     /// Notes an instruction whose JIP is the end of the innermost construct.
     fn pend(&mut self, at: usize) {
-        let frame = self.frames.iter_mut().rev().find(|f| !matches!(f, Frame::Jump));
+        let frame = self.frames.iter_mut().rev().find(|f| !matches!(f, Frame::Predicated));
         if let Some(Frame::If { pending, .. } | Frame::Loop { pending, .. }) = frame {
             pending.push(at);
         }
@@ -138,15 +227,21 @@ impl Flow {
 
 impl Emit {
     /// A branch of all channels of the thread.
-    fn branch(&mut self, opcode: Opcode, predicated: bool) -> usize {
+    fn branch(&mut self, opcode: Opcode, predicate: Option<Predicate>) -> usize {
         let width = self.width.max(8);
         debug_assert!(width <= 2 * MAX_WIDTH);
         let mut inst = self.inst(opcode, Part { first: 0, width });
-        if predicated {
-            inst.predicate = Predicate { control: 1, inverse: false };
-            inst.flag = CONDITION;
+        if let Some(predicate) = predicate {
+            (inst.predicate, inst.flag) = (predicate, CONDITION);
         }
         self.push(inst)
+    }
+
+    /// Gives an instruction the predicate of its block.
+    pub(super) fn guard(&self, inst: &mut Inst) {
+        if let Some(predicate) = self.flow.predicate {
+            (inst.predicate, inst.flag) = (predicate, CONDITION);
+        }
     }
 
     fn jump_to(&mut self, from: &[usize], to: usize) {

@@ -23,13 +23,14 @@ use tepui_ir::Loc;
 use tepui_regalloc::alloc::Registers;
 use tepui_regalloc::{Code, Ctl, RegSet, Step};
 
-/// Register of payloads that are made for one message: of barriers, fences and the end of the thread, which must be among
-/// the last sixteen.
+/// Register of the payload that ends the thread, which must be among the last sixteen.
 pub const PAYLOAD: u8 = 127;
-/// Register of responses that only say that something is done.
+/// Register of responses that only say that something is done, and of what is needed within one sequence.
 pub const RESPONSE: u8 = 126;
 /// First register that values do not take.
 pub const RESERVED: u16 = 126;
+/// Register of the payload of all barriers of a program. Values do not take it where there are any.
+pub const BARRIER: u8 = 125;
 
 /// The source of a `sync` that has no mask of tokens.
 const SYNC_SOURCE: Src = Src { ty: Type::UB, region: Region::SCALAR, ..Src::NULL };
@@ -107,6 +108,11 @@ pub fn run(
         flow: flow::Flow::default(),
         error: None,
     };
+    let is_barrier =
+        |step: &Step<mir::Inst>| matches!(step, Step::Inst(mir::Inst { op: mir::Op::Barrier, .. }));
+    if code.blocks.iter().any(|b| b.steps.iter().any(|(step, _)| is_barrier(step))) {
+        e.barrier_payload();
+    }
     for b in 0..code.blocks.len() {
         for k in 0..code.blocks[b].steps.len() {
             let (step, loc) = code.blocks[b].steps[k];
@@ -272,6 +278,7 @@ impl Emit {
             let mut inst = self.inst(Opcode::Mov, part);
             inst.dst = self.dst(&Operand::new(Place::Plane(to), Type::UD), part);
             inst.src[0] = self.src(&Operand::new(Place::Plane(from), Type::UD), part);
+            self.guard(&mut inst);
             self.push(inst);
         }
     }

@@ -8,6 +8,8 @@ use tepui_regalloc::{Block, Ctl, Ins, RegClass, Val};
 
 /// A loop that encloses the current position.
 pub(super) struct Frame {
+    /// The block before it.
+    pub before: Block,
     /// Its first block.
     header: Block,
     /// The phis of its parameters.
@@ -44,10 +46,15 @@ impl Select<'_> {
         {
             return v;
         }
+        self.at_end(b, |select| select.of_class(c, class))
+    }
+
+    /// Selects instructions at the end of an earlier block.
+    pub(super) fn at_end(&mut self, b: Block, add: impl FnOnce(&mut Self) -> Val) -> Val {
         let at = self.f.body_end(b);
         let tail = self.f.blocks[b].insts.split_off(at);
         let cur = std::mem::replace(&mut self.cur, b);
-        let v = self.of_class(c, class);
+        let v = add(self);
         self.cur = cur;
         self.f.blocks[b].insts.extend(tail);
         v
@@ -201,7 +208,7 @@ impl Select<'_> {
             self.set(p, &vals[at..at + n]);
             at += n;
         }
-        self.frames.push(Frame { header, phis, exits: Vec::new() });
+        self.frames.push(Frame { before: from, header, phis, exits: Vec::new() });
         self.region(body)?;
         // The end of the loop has a block of its own unless the body's last one goes on to the next iteration.
         let last = self.f.blocks[self.cur].insts.last().copied();

@@ -33,6 +33,9 @@ use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{self as ir, Attrs, Loc, Op, Shader, Type, Value};
 use tepui_regalloc::{Block, Ins, RegClass, Val};
 
+/// Maximum number of constants that are written before a loop.
+const MAX_CONSTANTS: usize = 16;
+
 /// A component: a double word of each channel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Comp {
@@ -108,6 +111,8 @@ struct Select<'a> {
     loc: Loc,
     /// Enclosing loops.
     frames: Vec<Frame>,
+    /// Constants that are written before the current outermost loop, which follows a block.
+    constants: Vec<(u32, Block, Val)>,
     /// Scalar values that blocks carry.
     scalars: Scalars,
     /// Whether results of scalar sources are scalar.
@@ -152,6 +157,7 @@ pub fn select(
         io: io::Io::new(stage, inputs),
         loc: Loc::default(),
         frames: Vec::new(),
+        constants: Vec::new(),
         has_scalars: scalars.is_some(),
         first: None,
         scalars: scalars.unwrap_or_default(),
@@ -301,8 +307,25 @@ impl Select<'_> {
         }
     }
 
-    /// A constant in a register.
+    /// A constant in a register; within loops one that is written before the outermost of them.
     fn constant(&mut self, c: Comp) -> Val {
+        let outermost = self.frames.first().map(|frame| frame.before);
+        let (Some(before), Comp::Const(bits), true) = (outermost, c, self.has_scalars) else {
+            return self.constant_here(c);
+        };
+        self.constants.retain(|known| known.1 == before);
+        if let Some(known) = self.constants.iter().find(|known| known.0 == bits) {
+            return known.2;
+        }
+        if self.constants.len() >= MAX_CONSTANTS {
+            return self.constant_here(c);
+        }
+        let v = self.at_end(before, |c| c.constant_here(Comp::Const(bits)));
+        self.constants.push((bits, before, v));
+        v
+    }
+
+    fn constant_here(&mut self, c: Comp) -> Val {
         let source = self.source(c, Ty::UD);
         self.def(Inst::mov(source.operand).op, Ty::UD, &[source])
     }
