@@ -118,8 +118,9 @@ pub fn exec(
     let program = compile(shader, chip.generation, options).map_err(|e| e.to_string())?;
     let model = tepui_intel_model::Options { check: run.check, ..Default::default() };
     let machine = Machine::new(chip, model);
-    let mut bindings =
-        Bindings { buffers: std::mem::take(&mut run.buffers), push: run.push.clone() };
+    let buffers = std::mem::take(&mut run.buffers);
+    let sets = tepui_intel_compiler::set_memory::placement(shader);
+    let mut bindings = Bindings { buffers, push: run.push.clone(), sets, ..Bindings::default() };
     let stats = machine.run(&program, &mut bindings, run.groups).map_err(|e| e.to_string())?;
     run.buffers = bindings.buffers;
     let report =

@@ -342,7 +342,8 @@ impl Builder<'_, '_> {
         let entry = |k| ((states + k * size) as u32).to_le_bytes();
         let entries: Vec<u8> = (0..p.map.surfaces.len() as u64).flat_map(entry).collect();
         self.m.fill(table, &entries);
-        let words = constants(p, bindings, [0; 3], &addresses);
+        // Draws have no descriptor sets in memory.
+        let words = constants(p, bindings, [0; 3], &addresses, &|_| 0);
         let constants = self.m.place(&words, PAGE);
         let scratch = p.variants.iter().map(|v| v.stats.scratch).max().unwrap_or(0);
         let scratch_log2 = scratch.div_ceil(1024).next_power_of_two().trailing_zeros();

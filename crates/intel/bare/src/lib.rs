@@ -7,13 +7,15 @@
 //! [`BindMap`]: tepui_intel_compiler::BindMap
 
 pub mod draw;
+pub mod image;
 mod memory;
+mod sets;
 
 use std::collections::BTreeMap;
 
 use memory::Layout;
 use tepui_intel_chips::{Chip, Generation};
-use tepui_intel_compiler::{Constant, Program, StageInfo, Surface};
+use tepui_intel_compiler::{Constant, Program, SetBinding, StageInfo, Surface};
 use tepui_intel_model::{Batch, Gpu, JobFault, JobStats, Options};
 use tepui_intel_packets::Problem;
 use tepui_intel_packets::gen12::StateBaseAddress as Gen12StateBaseAddress;
@@ -24,6 +26,7 @@ use tepui_intel_packets::media::{
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::state::StateBaseAddress;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType};
+use tepui_ir::interp::SamplerData;
 
 /// Format of surfaces whose elements are bytes. source: Mesa, isl.h (`ISL_FORMAT_RAW`)
 const RAW: u32 = 0x1ff;
@@ -53,6 +56,12 @@ pub enum Error {
     /// The program reads what no bindings have.
     #[error("a compute program without a driver has no {0}")]
     Unbound(&'static str),
+    /// The hardware has no images of this format.
+    #[error("there are no images of {0}")]
+    Texels(tepui_ir::ImageFormat),
+    /// The hardware does not have an image.
+    #[error("{0}")]
+    Image(String),
 }
 
 /// The bindings of a shader.
@@ -62,6 +71,12 @@ pub struct Bindings {
     pub buffers: BTreeMap<(u32, u32, u32), Vec<u8>>,
     /// Push constants.
     pub push: Vec<u8>,
+    /// Images and texel buffers.
+    pub images: BTreeMap<(u32, u32, u32), image::Picture>,
+    /// Samplers.
+    pub samplers: BTreeMap<(u32, u32, u32), SamplerData>,
+    /// The placement of bindings in the memory of sets, which the program was compiled for.
+    pub sets: Vec<SetBinding>,
 }
 
 impl Bindings {
@@ -101,39 +116,30 @@ impl Machine {
         if threads > 64 {
             return Err(Error::Threads(threads));
         }
-        bound(program)?;
         let mut m = Layout::new();
-        // Binding tables are within 64 KiB of the surface state base.
+        // Binding tables are within 64 KiB of the surface state base, and bindless surfaces within 64 MiB.
         let table = m.reserve(4 * program.map.surfaces.len() as u64, PAGE);
         let code = m.place(&program.code, PAGE);
-        let data = m.place(&program.data, PAGE);
-        let buffers: Vec<(_, u64)> =
-            bindings.buffers.iter().map(|(&key, bytes)| (key, m.place(bytes, PAGE))).collect();
-        let address = |s: &Surface| match *s {
-            Surface::Data => (data, program.data.len()),
-            Surface::Target(_) | Surface::NoTarget => (0, 0),
-            Surface::Buffer { set, binding, element } => {
-                let key = (set, binding, element);
-                let at = buffers.iter().find(|b| b.0 == key).map_or(0, |b| b.1);
-                (at, bindings.buffers.get(&key).map_or(0, Vec::len))
-            }
-            Surface::Image { .. } => (0, 0),
-        };
-        let places: Vec<(u64, usize)> = program.map.surfaces.iter().map(address).collect();
-        let mut states = Vec::new();
-        for &(at, bytes) in &places {
-            states.extend(surface(m.address(at), bytes).pack()?);
-        }
-        let states = m.place(&states, PAGE);
+        let data = (m.place(&program.data, PAGE), program.data.len());
+        let resources = sets::Resources::new(&mut m, bindings)?;
+        let surfaces = &program.map.surfaces;
+        let places: Vec<(u64, usize)> =
+            surfaces.iter().map(|s| resources.buffer(s, data)).collect();
+        let states: Vec<u64> = surfaces
+            .iter()
+            .map(|s| resources.surface(&mut m, s, data))
+            .collect::<Result<_, Error>>()?;
+        let samplers = resources.samplers(&mut m, &program.map.samplers)?;
+        let records = resources.records(&mut m)?;
         let addresses: Vec<u64> = places.iter().map(|&(at, _)| m.address(at)).collect();
-        let constants = constants(program, bindings, groups, &addresses);
+        let set = |set: u32| records.iter().find(|r| r.0 == set).map_or(0, |r| m.address(r.1));
+        let constants = constants(program, bindings, groups, &addresses, &set);
         let constants_at = m.place(&constants, PAGE);
-        let size = RenderSurfaceState::SIZE_BYTES as u64;
-        let entry = |k| ((states + k * size) as u32).to_le_bytes();
-        m.fill(table, &(0..places.len() as u64).flat_map(entry).collect::<Vec<u8>>());
+        let entries: Vec<u8> = states.iter().flat_map(|&at| (at as u32).to_le_bytes()).collect();
+        m.fill(table, &entries);
         let scratch = scratch(program);
         let scratch_at = m.reserve((1024 << scratch) * memory::SLOTS, PAGE);
-        let descriptor = descriptor(program, code, table, threads);
+        let descriptor = descriptor(program, code, [table, samplers], threads);
         let descriptor = m.place(&descriptor.pack()?, PAGE);
         let mut batch = bases(self.generation, m.address(0))?;
         batch.extend(dispatch(
@@ -148,26 +154,9 @@ impl Machine {
         let mut context = self.gpu.context();
         let batch = Batch { address: m.address(batch_at), length: batch.len() as u64 };
         let stats = self.gpu.execute(&vm, &mut context, &batch)?;
-        for (key, at) in buffers {
-            if let Some(bytes) = bindings.buffers.get_mut(&key) {
-                vm.read(m.address(at), bytes).map_err(|e| Error::Memory(e.to_string()))?;
-            }
-        }
+        resources.take(&m, &vm, bindings)?;
         Ok(stats)
     }
-}
-
-/// Refuses programs that read what [`Bindings`] do not have.
-fn bound(program: &Program) -> Result<(), Error> {
-    let map = &program.map;
-    let set = |c: &Constant| matches!(c, Constant::SetAddress(..) | Constant::DynamicOffset { .. });
-    if map.constants.iter().any(set) {
-        return Err(Error::Unbound("descriptor sets in memory"));
-    }
-    if map.surfaces.iter().any(|s| matches!(s, Surface::Image { .. } | Surface::Target(_))) {
-        return Err(Error::Unbound("images"));
-    }
-    Ok(())
 }
 
 /// The surface state of a buffer.
@@ -197,6 +186,7 @@ fn constants(
     bindings: &Bindings,
     groups: [u32; 3],
     addresses: &[u64],
+    set: &dyn Fn(u32) -> u64,
 ) -> Vec<u8> {
     let map = &program.map;
     let word = |c: &Constant| match *c {
@@ -213,7 +203,8 @@ fn constants(
             }
             _ => program.data.len() as u32,
         },
-        Constant::SetAddress(..) | Constant::DynamicOffset { .. } => 0,
+        Constant::SetAddress(number, high) => (set(number) >> if high { 32 } else { 0 }) as u32,
+        Constant::DynamicOffset { .. } => 0,
     };
     let mut bytes: Vec<u8> = map.constants.iter().flat_map(|c| word(c).to_le_bytes()).collect();
     bytes.resize(REGISTER * usize::from(map.shared_registers()), 0);
@@ -247,10 +238,16 @@ fn local(bytes: u32) -> SharedLocalMemorySize {
     }
 }
 
-fn descriptor(program: &Program, code: u64, table: u64, threads: u32) -> InterfaceDescriptorData {
+fn descriptor(
+    program: &Program,
+    code: u64,
+    [table, samplers]: [u64; 2],
+    threads: u32,
+) -> InterfaceDescriptorData {
     InterfaceDescriptorData {
         kernel_start_pointer: code,
         binding_table_pointer: table,
+        sampler_state_pointer: samplers,
         constant_urb_entry_read_length: u32::from(program.map.thread_constants),
         cross_thread_constant_data_read_length: u32::from(program.map.shared_registers()),
         number_of_threads_in_gpgpu_thread_group: threads,
@@ -270,6 +267,9 @@ fn bases(generation: Generation, base: u64) -> Result<Vec<u8>, Problem> {
                 general_state_base_address: 0,
                 surface_state_base_address_modify_enable: true,
                 surface_state_base_address: base,
+                bindless_surface_state_base_address_modify_enable: true,
+                bindless_surface_state_base_address: base,
+                bindless_surface_state_size: (1 << 20) - 1,
                 dynamic_state_base_address_modify_enable: true,
                 dynamic_state_base_address: base,
                 instruction_base_address_modify_enable: true,

@@ -13,8 +13,9 @@
 
 use crate::error::{Error, Result};
 use crate::mir::GRF_DWORDS;
+use crate::set_memory::{SetBinding, placement};
 use serde::{Deserialize, Serialize};
-use tepui_ir::{Attrs, Builtin, Op, Shader};
+use tepui_ir::{Attrs, Builtin, Op, Res, Shader, Value};
 
 /// Maximum number of binding table entries: higher indices have a meaning of their own. source: Mesa,
 /// `brw_compiler.h` (`BRW_MAX_BINDING_TABLE_SIZE`)
@@ -125,16 +126,19 @@ pub struct BindMap {
     /// The register at which constants begin.
     #[serde(skip)]
     pub(crate) start: u16,
+    /// The placement of bindings in set memory.
+    #[serde(skip)]
+    sets: Vec<SetBinding>,
 }
 
 impl BindMap {
     /// Finds what a shader reads. The binding table begins with `surfaces`.
     ///
     /// # Errors
-    /// When there is more than registers hold, or an access whose place is not known before.
-    pub fn new(s: &Shader, surfaces: Vec<Surface>) -> Result<BindMap> {
-        let mut map = BindMap { start: 1, surfaces, ..BindMap::default() };
-        let mut failed = None;
+    /// When there is more than registers hold.
+    pub fn new(s: &Shader, sets: &[SetBinding], surfaces: Vec<Surface>) -> Result<BindMap> {
+        let sets = if sets.is_empty() { placement(s) } else { sets.to_vec() };
+        let mut map = BindMap { start: 1, sets, surfaces, ..BindMap::default() };
         let mut push_dwords = 0;
         s.walk(|s, _, i| match (s.insts[i].op, s.insts[i].attrs) {
             (Op::LoadPush, Attrs::Mem(m)) => {
@@ -154,15 +158,17 @@ impl BindMap {
                 Builtin::ViewIndex => map.add(Constant::ViewIndex),
                 _ => {}
             },
-            (Op::BufferSize | Op::BufferAddress, _) => match map.surface_of(s, s.arg(i, 0)) {
-                Some(index) if s.insts[i].op == Op::BufferSize => {
-                    map.add(Constant::BufferSize(index));
+            (Op::BufferSize | Op::BufferAddress, _) => {
+                let index = map.surface_of(s, s.arg(i, 0));
+                match (index, s.insts[i].op) {
+                    (Some(index), Op::BufferSize) => map.add(Constant::BufferSize(index)),
+                    (Some(index), _) => [false, true]
+                        .into_iter()
+                        .for_each(|high| map.add(Constant::BufferAddress(index, high))),
+                    (None, _) => {}
                 }
-                Some(index) => [false, true]
-                    .into_iter()
-                    .for_each(|high| map.add(Constant::BufferAddress(index, high))),
-                None => failed = Some(i),
-            },
+            }
+            (Op::Descriptor, Attrs::Res(res, _)) => map.add_record(s, res, s.arg(i, 0)),
             _ => {}
         });
         let words = (0..push_dwords).map(|k| Constant::Push(4 * k));
@@ -172,20 +178,41 @@ impl BindMap {
             let (needed, limit) = (registers, MAX_CONSTANT_REGISTERS as u64);
             return Err(Error::Limit { what: "registers of constants", needed, limit });
         }
-        match failed {
-            Some(i) => Err(Error::Op {
-                op: s.insts[i].op,
-                loc: s.locs[s.insts[i].loc],
-                why: "of a descriptor that is not known before is not compiled yet".to_owned(),
-            }),
-            None => Ok(map),
+        Ok(map)
+    }
+
+    /// Adds what reading the record of a descriptor needs, if it is one of those that are read.
+    fn add_record(&mut self, s: &Shader, res: Res, index: Value) {
+        let r = &s.resources[res];
+        let Some(placed) = self.placed(r.set, r.binding) else { return };
+        if s.as_const(index).is_some() && !placed.bindless {
+            return;
         }
+        [false, true].into_iter().for_each(|high| self.add(Constant::SetAddress(r.set, high)));
+        if placed.dynamic {
+            let (set, binding) = (r.set, r.binding);
+            (0..r.count).for_each(|element| {
+                self.add(Constant::DynamicOffset { set, binding, element });
+            });
+        }
+    }
+
+    /// The placement of a binding in the memory of its set.
+    #[must_use]
+    pub fn placed(&self, set: u32, binding: u32) -> Option<SetBinding> {
+        self.sets.iter().find(|p| (p.set, p.binding) == (set, binding)).copied()
     }
 
     fn add(&mut self, c: Constant) {
         if !self.constants.contains(&c) {
             self.constants.push(c);
         }
+    }
+
+    /// Double words of push constants, which are the first constants.
+    #[must_use]
+    pub fn push_words(&self) -> u32 {
+        self.constants.iter().take_while(|c| matches!(c, Constant::Push(_))).count() as u32
     }
 
     /// Registers with shared constants.
@@ -233,16 +260,27 @@ impl BindMap {
         (at < MAX_SAMPLERS).then_some(at as u8)
     }
 
-    /// The index of the buffer that a handle names, if that is known when compiling.
-    pub fn surface_of(&mut self, s: &Shader, handle: tepui_ir::Value) -> Option<u8> {
-        let mut at = s.def_inst(handle)?;
-        while s.insts[at].op == Op::Copy {
-            at = s.def_inst(s.arg(at, 0))?;
-        }
-        let (Op::Descriptor, Attrs::Res(res, _)) = (s.insts[at].op, s.insts[at].attrs) else {
+    /// The index of the buffer that a handle names, if the binding table has it.
+    pub fn surface_of(&mut self, s: &Shader, handle: Value) -> Option<u8> {
+        let (res, index) = descriptor_of(s, handle)?;
+        let r = &s.resources[res];
+        let element = s.as_const(index)? as u32;
+        if self.placed(r.set, r.binding).is_some_and(|p| p.bindless) {
             return None;
-        };
-        let (element, r) = (s.as_const(s.arg(at, 0))? as u32, &s.resources[res]);
+        }
         self.surface(Surface::Buffer { set: r.set, binding: r.binding, element })
+    }
+}
+
+/// The resource of a handle and the index of its element.
+#[must_use]
+pub fn descriptor_of(s: &Shader, handle: Value) -> Option<(Res, Value)> {
+    let mut at = s.def_inst(handle)?;
+    while s.insts[at].op == Op::Copy {
+        at = s.def_inst(s.arg(at, 0))?;
+    }
+    match (s.insts[at].op, s.insts[at].attrs) {
+        (Op::Descriptor, Attrs::Res(res, _)) => Some((res, s.arg(at, 0))),
+        _ => None,
     }
 }

@@ -20,6 +20,7 @@ pub mod bind;
 pub mod emit;
 pub mod error;
 pub mod interface;
+mod lower_images;
 pub mod mir;
 pub mod payload;
 pub mod print;
@@ -43,7 +44,7 @@ use payload::FragmentPayload;
 use select::io;
 use target::target;
 use tepui_intel_isa::{Generation, layout};
-use tepui_ir::{Loc, Shader, Stage, stack};
+use tepui_ir::{Inst, Loc, Op, Shader, Stage, Value, stack};
 use tepui_passes::flatten_discards;
 use tepui_passes::pipeline::Pipeline;
 use tepui_regalloc::alloc::{self, Registers};
@@ -170,20 +171,49 @@ pub fn prepare(
     if p.with(s, "flatten_discards", flatten_discards::run) {
         p.optimise(s);
     }
-    lower_rest(s, generation, &mut p);
+    lower_rest(s, generation, options, &mut p);
 }
 
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
-pub fn lower(s: &mut Shader, generation: Generation, look: &mut dyn FnMut(&'static str, &Shader)) {
+pub fn lower(
+    s: &mut Shader,
+    generation: Generation,
+    options: &Options,
+    look: &mut dyn FnMut(&'static str, &Shader),
+) {
     let mut p = Pipeline::new(target(generation).lanes, look);
     p.with(s, "system_values", system_values::run);
-    lower_rest(s, generation, &mut p);
+    lower_rest(s, generation, options, &mut p);
 }
 
-fn lower_rest(s: &mut Shader, generation: Generation, p: &mut Pipeline<'_>) {
+fn lower_rest(s: &mut Shader, generation: Generation, options: &Options, p: &mut Pipeline<'_>) {
+    let target = target(generation);
     p.run(s, "lower_atomics");
+    tepui_passes::target::lower_textures(s, &target, p);
+    p.with(s, "lower_images", |s| lower_images::run(s, generation));
+    p.with(s, "uniform_operands", |s| {
+        tepui_passes::uniform_operands::run(s, &select::uniform_operands)
+    });
+    p.with(s, "lower_buffers", |s| {
+        tepui_passes::lower_buffers::run_where(s, &|s, i| by_address(s, i, options.sets))
+    });
     // Selection refuses what is left, and names it.
-    let _ = tepui_passes::target::lower(s, &target(generation), p);
+    let _ = tepui_passes::target::lower(s, &target, p);
+}
+
+/// Whether an access of a buffer goes to its address instead of a surface: the binding table does not have the buffer, or
+/// surfaces do not have the operation.
+fn by_address(s: &Shader, i: Inst, sets: &[SetBinding]) -> bool {
+    let wide = |v: &Value| s.ty(*v).bits() == 64;
+    if s.insts[i].op == Op::AtomicBuffer && s.results(i).iter().any(wide) {
+        return true;
+    }
+    let Some((res, index)) = s.args(i).first().and_then(|&h| bind::descriptor_of(s, h)) else {
+        return false;
+    };
+    let r = &s.resources[res];
+    let bindless = |p: &SetBinding| (p.set, p.binding) == (r.set, r.binding) && p.bindless;
+    s.as_const(index).is_none() || sets.iter().any(bindless)
 }
 
 /// Compiles a shader: passes, selection, allocation, packing. `after` sees each stage's result.
@@ -428,12 +458,12 @@ fn unmasked_units<const W: u8>(f: &mir::Function) -> Result<u16> {
 fn selected<const W: u8>(
     s: &Shader,
     generation: Generation,
+    options: &Options,
     stage: io::Stage<'_>,
     scalars: bool,
-    options: &Options,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<(mir::Function, select::Ending, BindMap, u16)> {
-    let mut map = BindMap::new(s, stage.surfaces())?;
+    let mut map = BindMap::new(s, options.sets, stage.surfaces())?;
     let scalars = scalars.then(|| scalars::Scalars::new(s));
     let (mut f, ending) = select::select(s, generation, W, stage, scalars, &mut map)?;
     after("select", Snapshot::Mir(&f));
@@ -500,13 +530,13 @@ fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
         StageInfo::Vertex(info) => io::Stage::Vertex(info),
         StageInfo::Fragment(info) => io::Stage::Fragment(info, payload, options.fragment),
     };
-    let (mut f, ending, map, unmasked) =
-        match selected::<W>(s, generation, stage, true, options, after)? {
-            (.., unmasked) if unmasked > MAX_SCALAR_UNITS => {
-                selected::<W>(s, generation, stage, false, options, after)?
-            }
-            done => done,
-        };
+    let first = selected::<W>(s, generation, options, stage, true, after)?;
+    let (mut f, ending, map, unmasked) = match first {
+        (.., unmasked) if unmasked > MAX_SCALAR_UNITS => {
+            selected::<W>(s, generation, options, stage, false, after)?
+        }
+        done => done,
+    };
     let layout = Layout::new(&stage, map.registers(), W);
     let registers = layout.registers(&f, &stage, W, unmasked, options);
     let room = registers.values.len();

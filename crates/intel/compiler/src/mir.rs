@@ -119,7 +119,8 @@ impl Operand {
     }
 }
 
-/// A message, apart from its payload and its response.
+/// A message, apart from its payload and its response. Its sources are a header ([`Header::Value`]) or the payload, then
+/// the payload or the second payload, then the handle of the surface ([`Message::bindless`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
     /// The unit that receives it.
@@ -131,10 +132,35 @@ pub struct Message {
     /// Planes of the payload, of the second payload and of the response. Of several planes, threads that are wider than
     /// the message have the parts of each message together ([`Op::Arrange`]).
     pub planes: [u8; 3],
-    /// Whether g0 precedes the payload as a header; then there is no second one.
-    pub header: bool,
+    /// The header, with which there is no second payload.
+    pub header: Header,
+    /// Whether the surface is that of a handle, a scalar value, instead of an entry of the binding table.
+    pub bindless: bool,
+    /// Whether the last plane of the response is one register with a mask of channels ([`Op::Resident`]).
+    pub residency: bool,
     /// Its effect.
     pub effect: MessageEffect,
+}
+
+impl Message {
+    /// A message of an entry of the binding table, without a header.
+    #[must_use]
+    pub const fn new(sfid: Sfid, control: u32, width: u8, planes: [u8; 3]) -> Message {
+        let effect = MessageEffect::Read;
+        let header = Header::None;
+        Message { sfid, control, width, planes, header, bindless: false, residency: false, effect }
+    }
+}
+
+/// The header of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Header {
+    /// No header.
+    None,
+    /// g0.
+    Thread,
+    /// A value of its own ([`Op::SamplerHeader`]).
+    Value,
 }
 
 /// The effect of a message.
@@ -191,10 +217,28 @@ pub enum Op {
     },
     /// What channels take of the result of a scan.
     Scanned(Scanned),
-    /// A message: payload and second payload are its sources, the response is its result.
+    /// A message, whose response is the result.
     Send(Message),
-    /// Addresses of 64 bits from their halves: both double words of a channel are neighbours.
+    /// The header of a message of the sampler, written without the execution mask. Its sources are bits of the second
+    /// double word and the handle of a sampler, both scalar values, if there are any.
+    SamplerHeader {
+        /// Bits of the second double word: texel offsets, the component of a gather, components that are left out.
+        bits: u32,
+        /// The number of the sampler's sixteen in the sampler table.
+        table: u8,
+    },
+    /// For each channel 0 if its texels have memory, else 1, from the responses of messages with residency.
+    Resident {
+        /// Planes of a response, with that of the mask.
+        planes: u8,
+        /// Channels of a message.
+        width: u8,
+    },
+    /// Values of 64 bits from their halves, one or two: both double words of a channel are neighbours. Of two, the parts
+    /// for each message of eight channels are together.
     Address,
+    /// The low (0) or the high (1) halves of values of 64 bits that are neighbours.
+    Half(u8),
     /// Planes in the order of messages of fewer channels: the parts of all planes for the first message, then for the next.
     Arrange {
         /// Planes.
@@ -206,6 +250,8 @@ pub enum Op {
     Spread {
         /// Planes.
         planes: u8,
+        /// The first planes, which are taken.
+        taken: u8,
         /// Channels of a message.
         width: u8,
     },
@@ -352,6 +398,9 @@ pub const fn scan_class(width: u8) -> RegClass {
     RegClass::new(plane_units(width) + identities).aligned(identities).unmasked()
 }
 
+/// The class of headers of messages.
+pub const HEADER: RegClass = RegClass::new(GRF_UNITS as u8).aligned(GRF_UNITS as u8).unmasked();
+
 /// The class of scalar values: computed by one channel without the execution mask.
 pub const SCALAR: RegClass = RegClass::new(1).unmasked();
 
@@ -388,7 +437,10 @@ impl<const W: u8> Target for Eu<W> {
             | Op::Shuffle
             | Op::Scan { .. }
             | Op::Scanned(_)
+            | Op::SamplerHeader { .. }
+            | Op::Resident { .. }
             | Op::Address
+            | Op::Half(_)
             | Op::Arrange { .. }
             | Op::Spread { .. }
             | Op::Pixel { .. }
@@ -449,7 +501,7 @@ impl<const W: u8> Target for Eu<W> {
         match inst.op {
             Op::Send(m) if m.width < W => Overlap::None,
             Op::Shuffle if W > SHUFFLE_WIDTH => Overlap::None,
-            Op::Scan { .. } => Overlap::None,
+            Op::Scan { .. } | Op::SamplerHeader { .. } => Overlap::None,
             _ => Overlap::Any,
         }
     }
@@ -480,7 +532,9 @@ impl<const W: u8> Target for Eu<W> {
         let surface = (m.control & 0xff) as u8;
         match m.sfid {
             Sfid::DataCache0 | Sfid::DataCache1 if surface == descriptor::LOCAL => LOCAL,
-            Sfid::DataCache0 if m.header && surface == descriptor::STATELESS_NON_COHERENT => {
+            Sfid::DataCache0
+                if m.header == Header::Thread && surface == descriptor::STATELESS_NON_COHERENT =>
+            {
                 SCRATCH
             }
             Sfid::DataCache0 | Sfid::DataCache1 => BUFFERS,
@@ -506,7 +560,11 @@ pub fn is_shared(inst: &Inst) -> bool {
         Op::Alu { opcode: Opcode::Mov, .. } => inst.src[0].is_value() || inst.is_scalar(),
         Op::Send(m) => m.effect == MessageEffect::Pure,
         Op::Alu { .. } | Op::Compare(_) | Op::Select(_) | Op::MulHigh | Op::Lane => true,
-        Op::Address | Op::Pixel { .. } | Op::SampleId | Op::SampleOffset { .. } => true,
+        Op::Address
+        | Op::Pixel { .. }
+        | Op::SampleId
+        | Op::SampleOffset { .. }
+        | Op::SamplerHeader { .. } => true,
         _ => false,
     }
 }

@@ -47,7 +47,8 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Test(c) => write!(f, "test{}", c.suffix()),
         Op::Send(m) => {
             let desc = tepui_intel_isa::message::Descriptor::decode(m.sfid, m.control);
-            write!(f, "send {}{desc}", m.sfid)
+            write!(f, "send {}{desc}", m.sfid)?;
+            f.write_str(if m.bindless { " bindless" } else { "" })
         }
         Op::Ballot(c) => write!(f, "ballot{}", c.suffix()),
         Op::ReadLane => f.write_str("read_lane"),
@@ -58,9 +59,9 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Scanned(which) => write!(f, "scanned.{which:?}"),
         Op::MulHigh => f.write_str("mul_high"),
         Op::Lane => f.write_str("lane"),
+        Op::Half(half) => write!(f, "half.{half}"),
         Op::Address => f.write_str("address"),
         Op::Arrange { planes, width } => write!(f, "arrange.{planes}x{width}"),
-        Op::Spread { planes, width } => write!(f, "spread.{planes}x{width}"),
         Op::Pixel { y } => write!(f, "pixel_{}", axis(*y)),
         Op::SampleId => f.write_str("sample_id"),
         Op::SampleOffset { y } => write!(f, "sample_offset_{}", axis(*y)),
@@ -74,6 +75,9 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         }
         Op::UrbWrite { offset, planes } => write!(f, "urb_write.{planes} +{offset}"),
         Op::TargetWrite(p) => write!(f, "target_write {}", p.index),
+        Op::Spread { planes, width, .. } => write!(f, "spread.{planes}x{width}"),
+        Op::SamplerHeader { bits, table } => write!(f, "sampler_header {bits:#x} {table}"),
+        Op::Resident { planes, width } => write!(f, "resident.{planes}x{width}"),
         Op::Barrier => f.write_str("barrier"),
         Op::Fence { buffers, local } => {
             f.write_str("fence")?;

@@ -54,7 +54,8 @@ pub fn target(generation: Generation) -> Target {
         min_int_bits: 32,
         addresses: None,
         subgroups: NO_SUBGROUPS,
-        tex: Tex::all(),
+        // Layers are rounded and clamped by the sampler.
+        tex: Tex::all().difference(Tex::ARRAY_LAYER),
         buffers: false,
         float64: false,
     }

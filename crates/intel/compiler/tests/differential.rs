@@ -30,7 +30,7 @@ impl Compiler for Eu {
     }
 
     fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
-        lower(s, self.0, look);
+        lower(s, self.0, &self.1, look);
     }
 
     fn compile(&self, s: &Shader) -> Result<Compiled, Refusal> {
@@ -108,7 +108,7 @@ impl Executor for Model {
 
     fn execute(&mut self, p: &Compiled, memory: &mut Memory) -> Result<(), String> {
         let buffers = memory.buffers.iter().map(|(&k, v)| (k, v.clone())).collect();
-        let mut bindings = Bindings { buffers, push: Vec::new() };
+        let mut bindings = Bindings { buffers, ..Bindings::default() };
         let stats = self.0.run(&p.program, &mut bindings, [1; 3]).map_err(|e| e.to_string())?;
         if let Some(r) = stats.reports.first() {
             return Err(format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what));

@@ -7,7 +7,7 @@
 
 use crate::message::{
     AtomicOp, DataOp0, DataOp1, FloatAtomicOp, GatewayOp, InterpolatorOp, RenderOp, RenderWrite,
-    UrbOp,
+    SamplerOp, UrbOp,
 };
 
 /// Binding table index of shared local memory.
@@ -83,6 +83,37 @@ pub const fn untyped_atomic_float(op: FloatAtomicOp, surface: u8, width: u8, res
 pub const fn a64_atomic(op: AtomicOp, bits: u8, result: bool) -> u32 {
     let control = op as u32 | ((bits == 64) as u32) << 4 | returns(result);
     data(DataOp1::A64UntypedAtomic as u8, control, STATELESS_NON_COHERENT)
+}
+
+/// A message of the sampler for 8 or 16 channels. Surface and sampler are entries of their tables; samplers from 16 on need
+/// a header.
+pub const fn sampler(op: SamplerOp, surface: u8, sampler: u8, width: u8) -> u32 {
+    (op as u32) << 12 | (1 + is_16(width)) << 17 | ((sampler & 15) as u32) << 8 | surface as u32
+}
+
+/// Channels of a typed message.
+pub const TYPED_WIDTH: u8 = 8;
+
+/// A typed read or write of the first components of a texel, for 8 channels; second set of the data cache.
+/// [`typed_group`] says which channels of the thread they are.
+pub const fn typed(op: DataOp1, surface: u8, components: u8) -> u32 {
+    data(op as u8, 0xf & 0xf << components, surface)
+}
+
+/// An atomic operation on texels of 32 bits, for 8 channels; second set of the data cache.
+pub const fn typed_atomic(op: AtomicOp, surface: u8, result: bool) -> u32 {
+    data(DataOp1::TypedAtomic as u8, op as u32 | returns(result), surface)
+}
+
+/// The channels of a typed message: the lower or the upper eight of sixteen, by the first channel. For other messages 0.
+/// source: Mesa, `brw_eu.h` (`brw_dp_typed_surface_rw_desc`, `brw_dp_typed_atomic_desc`)
+pub const fn typed_group(op: DataOp1, first: u8) -> u32 {
+    let upper = (first / 8 & 1) as u32;
+    match op {
+        DataOp1::TypedSurfaceRead | DataOp1::TypedSurfaceWrite => (1 + upper) << 12,
+        DataOp1::TypedAtomic => upper << 12,
+        _ => 0,
+    }
 }
 
 /// A fence of the data cache, which answers when earlier writes are visible.
@@ -179,6 +210,23 @@ mod tests {
         };
         let at = interpolator(InterpolatorOp::Sample, 0x30, true, 16);
         assert_eq!(Descriptor::decode(Sfid::PixelInterpolator, at), want);
+        let want = Descriptor::Sampler {
+            op: Some(SamplerOp::SampleL),
+            simd: 2,
+            half: false,
+            surface: 5,
+            sampler: 2,
+        };
+        assert_eq!(Descriptor::decode(Sfid::Sampler, sampler(SamplerOp::SampleL, 5, 18, 16)), want);
+        let read =
+            typed(DataOp1::TypedSurfaceRead, 9, 2) | typed_group(DataOp1::TypedSurfaceRead, 8);
+        let op = Some(DataOp1::TypedSurfaceRead);
+        let want = Descriptor::Data1 { op, control: 0b10_1100, surface: 9 };
+        assert_eq!(Descriptor::decode(Sfid::DataCache1, read), want);
+        let atomic = typed_atomic(AtomicOp::Or, 9, true) | typed_group(DataOp1::TypedAtomic, 24);
+        let op = Some(DataOp1::TypedAtomic);
+        let want = Descriptor::Data1 { op, control: 0b11_0010, surface: 9 };
+        assert_eq!(Descriptor::decode(Sfid::DataCache1, atomic), want);
         let want = Descriptor::Gateway { op: Some(GatewayOp::Barrier) };
         assert_eq!(Descriptor::decode(Sfid::Gateway, BARRIER), want);
     }

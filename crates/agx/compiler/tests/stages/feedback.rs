@@ -5,11 +5,11 @@ use super::rig::{listing, machine, wgsl};
 use std::collections::HashMap;
 use tepui_agx_bare::draw::VertexBuffer;
 use tepui_agx_bare::feedback::{Feedback, run};
-use tepui_compiler_test::reference;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::{Attributes, Vertex, VertexResults};
 use tepui_agx_compiler::{Interface, Options, compile_as};
+use tepui_compiler_test::reference;
 use tepui_format::Format;
 use tepui_ir::interp::Memory;
 use tepui_ir::{

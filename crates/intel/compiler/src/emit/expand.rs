@@ -4,9 +4,10 @@ use super::flags::Known;
 use super::{BARRIER, Emit, MAX_WIDTH, Part, RESPONSE, byte};
 use crate::error::Error;
 use crate::mir::{
-    GRF_BYTES, Inst as Mir, Message, MessageEffect, Op, Operand, Place, SHUFFLE_WIDTH, Scanned,
-    UNIT_BYTES, plane_units,
+    GRF_BYTES, Header, Inst as Mir, Message, MessageEffect, Op, Operand, Place, SHUFFLE_WIDTH,
+    Scanned, UNIT_BYTES, plane_units,
 };
+use tepui_intel_isa::message::Descriptor;
 use tepui_intel_isa::{
     Arf, Condition, Desc, Dst, Flag, Generation, Inst, Location, MathFunction, Opcode, Predicate,
     Region, Register, Sfid, Src, Type, descriptor,
@@ -38,11 +39,11 @@ fn widest(inst: &Mir) -> u8 {
             if divides || inst.dst.ty == Type::HF { 8 } else { MAX_WIDTH }
         }
         // Conversions between half floats and floats that are packed would be narrower; those in planes are not.
-        Op::MulHigh | Op::Address => 8,
+        Op::MulHigh | Op::Address | Op::Half(_) => 8,
         Op::Shuffle => SHUFFLE_WIDTH,
         Op::Scanned(Scanned::Before) => 8,
         Op::Send(m) => m.width,
-        Op::Arrange { width, .. } | Op::Spread { width, .. } => width,
+        Op::Arrange { width, .. } | Op::Spread { width, .. } | Op::Resident { width, .. } => width,
         _ => MAX_WIDTH,
     }
 }
@@ -87,6 +88,7 @@ impl Emit {
             Op::Scan { opcode, condition, cluster } => {
                 return self.scan(inst, opcode, condition, cluster);
             }
+            Op::SamplerHeader { bits, table } => return self.sampler_header(inst, bits, table),
             Op::Barrier => return self.barrier(),
             Op::Fence { buffers, local } => return self.fence(buffers, local),
             _ => {}
@@ -105,8 +107,12 @@ impl Emit {
                 Op::MulHigh => self.mul_high(inst, part),
                 Op::Lane => self.lane(inst, part),
                 Op::Address => self.address(inst, part),
-                Op::Arrange { planes, .. } => self.arrange(inst, planes, part, true),
-                Op::Spread { planes, .. } => self.arrange(inst, planes, part, false),
+                Op::Half(half) => self.half(inst, half, part),
+                Op::Arrange { planes, .. } => self.arrange(inst, [planes; 2], part, true),
+                Op::Spread { planes, taken, .. } => {
+                    self.arrange(inst, [planes, taken], part, false)
+                }
+                Op::Resident { planes, .. } => self.resident(inst, planes, part),
                 Op::Send(m) => self.send(inst, &m, part),
                 Op::Scratch { store, units, at } => self.scratch(inst, store, units, at, part),
                 Op::ReadLane => self.read_lane(inst, part),
@@ -225,24 +231,37 @@ impl Emit {
         self.push(out);
     }
 
-    /// The double words of an address beside each other.
+    /// The double words of values of 64 bits next to each other.
     fn address(&mut self, inst: &Mir, part: Part) {
         let Place::Plane(unit) = inst.dst.place else { return };
-        for (half, src) in (0..).zip(&inst.src[..2]) {
+        let halves = inst.src.iter().take_while(|o| o.place != Place::None).count() as u16;
+        for (k, src) in (0..).zip(&inst.src[..usize::from(halves)]) {
             let mut out = self.inst(Opcode::Mov, part);
-            let at = unit * UNIT_BYTES + 8 * u16::from(part.first) + 4 * half;
+            // Both double words of each channel, and the second value after the first one.
+            let at = unit * UNIT_BYTES + 4 * halves * u16::from(part.first);
+            let at = at + k / 2 * 8 * u16::from(part.width) + 4 * (k % 2);
             out.dst = Dst { location: byte(at), stride: 2, ..Dst::NULL };
             out.src[0] = self.src(src, part);
             self.push(out);
         }
     }
 
-    /// Copies a part of each plane between planes and the order of messages.
-    fn arrange(&mut self, inst: &Mir, planes: u8, part: Part, to_message: bool) {
+    fn half(&mut self, inst: &Mir, half: u8, part: Part) {
+        let Place::Plane(unit) = inst.src[0].place else { return };
+        let at = unit * UNIT_BYTES + 8 * u16::from(part.first) + 4 * u16::from(half);
+        let mut out = self.inst(Opcode::Mov, part);
+        out.dst = self.dst(&inst.dst, part);
+        let region = Region::Rows { vertical: 8, width: 4, horizontal: 2 };
+        out.src[0] = Src { location: byte(at), region, ..Src::NULL };
+        self.push(out);
+    }
+
+    /// Copies a part of the first planes between planes and the order of messages.
+    fn arrange(&mut self, inst: &Mir, [planes, taken]: [u8; 2], part: Part, to_message: bool) {
         let (Place::Plane(to), Place::Plane(from)) = (inst.dst.place, inst.src[0].place) else {
             return;
         };
-        for k in 0..planes {
+        for k in 0..taken {
             let plane = 4 * u16::from(self.width) * u16::from(k) + 4 * u16::from(part.first);
             let message = 4 * u16::from(planes) * u16::from(part.first)
                 + 4 * u16::from(part.width) * u16::from(k);
@@ -265,28 +284,46 @@ impl Emit {
             }
             _ => None,
         };
-        let mut out = self.inst(self.send_opcode(second > 0 || m.header), part);
+        let header = m.header != Header::None;
+        let mut out = self.inst(self.send_opcode(second > 0 || header || m.bindless), part);
         if let Some(at) = register(&inst.dst, response) {
             out.dst = Dst { location: byte(at), ..Dst::NULL };
         }
-        let payloads = if m.header { &mut out.src[1..2] } else { &mut out.src[..2] };
-        for (to, (from, planes)) in payloads.iter_mut().zip(inst.src.iter().zip([payload, second]))
-        {
-            if let Some(at) = register(from, planes) {
+        let first = match m.header {
+            Header::None => register(&inst.src[0], payload),
+            Header::Thread => Some(0),
+            // The same for the messages of all parts.
+            Header::Value => register(&inst.src[0], 0),
+        };
+        let (then, lengths) = match m.header {
+            Header::None => {
+                (register(&inst.src[1], second), [registers(payload), registers(second)])
+            }
+            Header::Thread => (register(&inst.src[0], payload), [1, registers(payload)]),
+            Header::Value => (register(&inst.src[1], payload), [1, registers(payload)]),
+        };
+        for (to, at) in out.src.iter_mut().zip([first, then]) {
+            if let Some(at) = at {
                 *to = Src { location: byte(at), ..Src::NULL };
             }
         }
-        let mut lengths = [registers(payload), registers(second)];
-        if m.header {
-            out.src[0] = self.payload(0);
-            lengths = [1, registers(payload)];
-        }
         out.send.sfid = m.sfid;
-        let desc = descriptor::lengths(lengths[0], registers(response), m.header);
-        out.send.desc = Desc::Immediate(m.control | desc);
-        out.send.ex_desc = Desc::Immediate(descriptor::payload1(lengths[1]));
+        let returned = match m.residency {
+            true => registers(response - 1) + 1,
+            false => registers(response),
+        };
+        let group = match Descriptor::decode(m.sfid, m.control) {
+            Descriptor::Data1 { op: Some(op), .. } => descriptor::typed_group(op, part.first),
+            _ => 0,
+        };
+        let desc = m.control | group | descriptor::lengths(lengths[0], returned, header);
+        out.send.desc = Desc::Immediate(desc);
+        out.send.ex_desc = match m.bindless {
+            false => Desc::Immediate(descriptor::payload1(lengths[1])),
+            true => self.surface_handle(&inst.src[2], m.sfid, lengths[1]),
+        };
         // Scratch memory is the invocation's own.
-        let scratch = m.header
+        let scratch = m.header == Header::Thread
             && m.sfid == Sfid::DataCache0
             && m.control as u8 == descriptor::STATELESS_NON_COHERENT;
         if m.effect == MessageEffect::Write && !scratch {

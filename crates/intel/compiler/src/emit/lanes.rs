@@ -71,6 +71,7 @@ impl Emit {
     fn plane(o: &Operand) -> u16 {
         match o.place {
             Place::Plane(unit) => unit * UNIT_BYTES,
+            Place::Fixed(dword) => 4 * dword,
             _ => 0,
         }
     }

@@ -2,12 +2,14 @@
 //!
 //! [`run`] walks the blocks in layout order. Each instruction becomes one for each part of the channels that the hardware
 //! executes at once ([`expand`]); structured control flow becomes `if`, `else`, `endif`, `while`, `break` and `cont` with
-//! their jumps ([`flow`]); [`lanes`] has what passes between channels.
+//! their jumps ([`flow`]); [`lanes`] has what passes between channels, [`sampler`] headers and
+//! handles of messages.
 
 mod expand;
 mod flags;
 mod flow;
 mod lanes;
+mod sampler;
 mod stage;
 pub mod swsb;
 

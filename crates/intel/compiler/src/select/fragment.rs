@@ -176,18 +176,12 @@ impl Select<'_> {
         slot: &IoSlot,
         payload: &[Comp],
     ) -> Source {
+        let linear = slot.interp == Interp::Linear;
+        let control = descriptor::interpolator(kind, data, linear, self.width);
+        let planes = [payload.len() as u8, 0, 2];
         let message = Message {
-            sfid: Sfid::PixelInterpolator,
-            control: descriptor::interpolator(
-                kind,
-                data,
-                slot.interp == Interp::Linear,
-                self.width,
-            ),
-            width: self.width,
-            planes: [payload.len() as u8, 0, 2],
-            header: false,
             effect: MessageEffect::Pure,
+            ..Message::new(Sfid::PixelInterpolator, control, self.width, planes)
         };
         let d = self.f.val(mir::interleaved(self.width, 2));
         self.send(message, Some(d), &[Payload::Planes(payload)]);

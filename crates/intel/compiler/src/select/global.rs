@@ -3,7 +3,7 @@
 use super::memory::{MAX_COMPONENTS, Payload, atomic};
 use super::{Comp, Select, Source};
 use crate::error::Result;
-use crate::mir::{self, Message, MessageEffect, Operand};
+use crate::mir::{self, Inst, Message, MessageEffect, Operand};
 use tepui_intel_isa::descriptor;
 use tepui_intel_isa::message::DataOp1;
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty};
@@ -18,22 +18,29 @@ impl Select<'_> {
         if add == 0 {
             return [low, high];
         }
-        let (add_low, add_high) = (add as u32, (add >> 32) as u32);
-        let constant =
-            |bits: u32| Source { operand: Operand::immediate(Ty::UD, bits.into()), val: None };
+        let [low, high] = self.far_by([low, high], Comp::Const(add as u32));
+        let add_high = (add >> 32) as u32;
+        if add_high == 0 {
+            return [low, high];
+        }
+        let upper = self.register(high, Ty::UD);
+        let add_high = Source { operand: Operand::immediate(Ty::UD, add_high.into()), val: None };
+        let upper = self.def(super::alu::op(Opcode::Add), Ty::UD, &[upper, add_high]);
+        [low, Comp::Val(upper)]
+    }
+
+    /// An address plus an offset of 32 bits without a sign.
+    pub(super) fn far_by(&mut self, [low, high]: [Comp; 2], add: Comp) -> [Comp; 2] {
         let read = |c: &Self, v| c.read(v, Ty::UD);
         let x = self.register(low, Ty::UD);
-        let sum = self.def(super::alu::op(Opcode::Add), Ty::UD, &[x, constant(add_low)]);
+        let add = self.source(add, Ty::UD);
+        let sum = self.def(super::alu::op(Opcode::Add), Ty::UD, &[x, add]);
         // All ones, which is -1, where the sum is less than what was added.
         let carry = mir::Op::Compare(Condition::Less);
-        let carry = self.def(carry, Ty::D, &[read(self, sum), constant(add_low)]);
+        let carry = self.def(carry, Ty::D, &[read(self, sum), add]);
         let y = self.register(high, Ty::UD);
         let carry = self.read(carry, Ty::D).negated();
-        let mut upper = self.def(super::alu::op(Opcode::Add), Ty::UD, &[carry, y]);
-        if add_high != 0 {
-            let sources = [read(self, upper), constant(add_high)];
-            upper = self.def(super::alu::op(Opcode::Add), Ty::UD, &sources);
-        }
+        let upper = self.def(super::alu::op(Opcode::Add), Ty::UD, &[carry, y]);
         [Comp::Val(sum), Comp::Val(upper)]
     }
 
@@ -71,7 +78,7 @@ impl Select<'_> {
             }
         };
         let planes = if store { [2, components, 0] } else { [2, 0, components] };
-        Message { sfid: Sfid::DataCache1, control, width, planes, header: false, effect }
+        Message { effect, ..Message::new(Sfid::DataCache1, control, width, planes) }
     }
 
     /// Whether an access is one of double words, and the bytes of an element's pieces if it is not.
@@ -151,24 +158,37 @@ impl Select<'_> {
         let Attrs::Atomic(o, m) = s.insts[i].attrs else {
             return self.refuse(i, "has no operation");
         };
-        let (Type::B32, Some(o)) = (self.ty(r), atomic(o)) else {
-            return self.refuse(
-                i,
-                "of other than integers of 32 bits is not compiled for Intel's GPUs yet",
-            );
+        let bits = self.ty(r).bits();
+        let (true, 32 | 64, Some(o)) = (self.ty(r).is_scalar(), bits, atomic(o)) else {
+            return self.refuse(i, "of other than integers of 32 and 64 bits is not compiled");
         };
         let at = self.far(base, i64::from(m.offset));
         let data = self.all_comps(&s.args(i)[1..]);
+        let planes = [2, data.len() as u8, bits / 32];
+        let control = descriptor::a64_atomic(o, bits, true);
         let message = Message {
-            sfid: Sfid::DataCache1,
-            control: descriptor::a64_atomic(o, 32, true),
-            width: ATOMIC_WIDTH,
-            planes: [2, data.len() as u8, 1],
-            header: false,
             effect: MessageEffect::Write,
+            ..Message::new(Sfid::DataCache1, control, ATOMIC_WIDTH, planes)
         };
-        let all = self.respond(message, &[Payload::Address(at), Payload::Planes(&data)]);
+        let all = match bits {
+            32 => self.respond(message, &[Payload::Address(at), Payload::Planes(&data)]),
+            _ => self.respond_wide(message, at, &data),
+        };
         self.set(r, &all);
         Ok(())
+    }
+
+    /// Sends a message whose data and response are values of 64 bits with neighbouring halves, one or two as data.
+    fn respond_wide(&mut self, message: Message, at: [Comp; 2], data: &[Comp]) -> Vec<Comp> {
+        let d = self.f.val(mir::interleaved(self.width, 2));
+        let sources: Vec<Source> = data.iter().map(|&c| self.source(c, Ty::UD)).collect();
+        let class = mir::interleaved(self.width, data.len() as u8);
+        let wide = self.f.val(class);
+        let address = Inst::new(mir::Op::Address, Operand::value(Ty::UD), &[]);
+        self.push(address, Some(wide), &sources);
+        self.send(message, Some(d), &[Payload::Address(at), Payload::Header(wide)]);
+        let source = Source { operand: Operand::value(Ty::UD), val: Some(d) };
+        let halves = [0, 1].map(|half| self.def_plane(mir::Op::Half(half), Ty::UD, &[source]));
+        halves.map(Comp::Val).to_vec()
     }
 }

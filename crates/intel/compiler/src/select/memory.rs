@@ -7,10 +7,11 @@ use super::alu::op;
 use super::{Comp, Select, Source};
 use crate::bind::{Constant, Surface};
 use crate::error::Result;
-use crate::mir::{self, Inst, Message, MessageEffect, Operand};
+use crate::mir::{self, Header, Inst, Message, MessageEffect, Operand};
+use crate::set_memory::buffer;
 use tepui_intel_isa::descriptor::{self, LOCAL, STATELESS_NON_COHERENT};
 use tepui_intel_isa::message::{AtomicOp as Atomic, DataOp0, DataOp1, FloatAtomicOp};
-use tepui_intel_isa::{Opcode, Sfid, Type as Ty};
+use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty};
 use tepui_ir::{self as ir, Access, AtomicOp, Attrs, Mem, Op, Type};
 use tepui_regalloc::Val;
 
@@ -37,8 +38,15 @@ pub(super) fn atomic(o: AtomicOp) -> Option<Atomic> {
     })
 }
 
-/// A payload of a message.
+/// A source of a message.
+#[derive(Clone, Copy)]
 pub(super) enum Payload<'a> {
+    /// Nothing.
+    None,
+    /// The handle of the surface.
+    Scalar(Val),
+    /// A header.
+    Header(Val),
     /// Double words of each channel.
     Planes(&'a [Comp]),
     /// An address of 64 bits of each channel, by its halves.
@@ -66,21 +74,24 @@ impl Select<'_> {
         match s.insts[i].op {
             Op::LoadPush => self.load_push(i).map(|()| true),
             Op::BufferSize => {
-                let Some(index) = self.map.surface_of(s, s.arg(i, 0)) else {
-                    return self.refuse(i, UNKNOWN);
+                let size = match self.map.surface_of(s, s.arg(i, 0)) {
+                    Some(index) => {
+                        let at = self.map.dword(Constant::BufferSize(index));
+                        at.map_or(Comp::Undef, Comp::Fixed)
+                    }
+                    None => self.record(i, s.arg(i, 0), buffer::SIZE, 1)?[0],
                 };
-                let at = self.map.dword(Constant::BufferSize(index));
-                self.set(s.result(i), &[at.map_or(Comp::Undef, Comp::Fixed)]);
+                self.set(s.result(i), &[size]);
                 Ok(true)
             }
             Op::BufferAddress => {
-                let Some(index) = self.map.surface_of(s, s.arg(i, 0)) else {
-                    return self.refuse(i, UNKNOWN);
+                let halves = match self.map.surface_of(s, s.arg(i, 0)) {
+                    Some(index) => [false, true].map(|high| {
+                        let at = self.map.dword(Constant::BufferAddress(index, high));
+                        at.map_or(Comp::Undef, Comp::Fixed)
+                    }),
+                    None => self.buffer_address(i, s.arg(i, 0))?,
                 };
-                let halves = [false, true].map(|high| {
-                    let at = self.map.dword(Constant::BufferAddress(index, high));
-                    at.map_or(Comp::Undef, Comp::Fixed)
-                });
                 self.set(s.result(i), &halves);
                 Ok(true)
             }
@@ -124,7 +135,7 @@ impl Select<'_> {
             return self.refuse(i, "has no memory attributes");
         };
         let Some(at) = s.as_const(s.arg(i, 0)) else {
-            return self.refuse(i, "at an offset that is not known before is not compiled yet");
+            return self.load_push_at(i, m);
         };
         let at = (at as u32).wrapping_add(m.offset as u32);
         let ty = self.ty(r);
@@ -138,6 +149,53 @@ impl Select<'_> {
             let dword = self.map.dword(Constant::Push(byte & !3));
             let c = dword.map_or(Comp::Undef, Comp::Fixed);
             all.push(self.above(c, 8 * (byte % 4) as u8));
+        }
+        self.set(r, &all);
+        Ok(())
+    }
+
+    /// Push constants at an offset that is not known when compiling: registers through address registers. Past the end it
+    /// is the last word.
+    fn load_push_at(&mut self, i: ir::Inst, m: Mem) -> Result<()> {
+        let s = self.s;
+        let r = s.result(i);
+        let words = self.map.push_words();
+        let bytes = self.ty(r).elem_bytes().min(4);
+        let base = self.comp(s.arg(i, 0), 0);
+        let immediate =
+            |n: u32| Source { operand: Operand::immediate(Ty::UD, n.into()), val: None };
+        let mut all = Vec::with_capacity(self.dwords(r));
+        for k in 0..self.dwords(r) as u32 {
+            let Some(last) = words.checked_sub(1) else {
+                all.push(Comp::Undef);
+                continue;
+            };
+            let byte = self.offset(base, (m.offset as u32).wrapping_add(bytes * k));
+            let byte = self.register(byte, Ty::UD);
+            let word = self.def(op(Opcode::Shr), Ty::UD, &[byte, immediate(2)]);
+            let word = self.read(word, Ty::UD);
+            let least = mir::Op::Alu {
+                opcode: Opcode::Sel,
+                function: 0,
+                condition: Condition::Less,
+                saturate: false,
+            };
+            let word = self.def(least, Ty::UD, &[word, immediate(last)]);
+            let file = Operand::new(mir::Place::Fixed(mir::GRF_DWORDS), Ty::UD);
+            let sources = [Source { operand: file, val: None }, self.read(word, Ty::UD)];
+            let v = match self.f.vals[word] == mir::SCALAR {
+                true => self.def_scalar(mir::Op::ReadLane, Ty::UD, &sources),
+                false => self.def_plane(mir::Op::Shuffle, Ty::UD, &sources),
+            };
+            if bytes == 4 {
+                all.push(Comp::Val(v));
+                continue;
+            }
+            let rest = self.def(op(Opcode::And), Ty::UD, &[byte, immediate(3)]);
+            let rest = self.read(rest, Ty::UD);
+            let bits = self.def(op(Opcode::Shl), Ty::UD, &[rest, immediate(3)]);
+            let sources = [self.read(v, Ty::UD), self.read(bits, Ty::UD)];
+            all.push(Comp::Val(self.def(op(Opcode::Shr), Ty::UD, &sources)));
         }
         self.set(r, &all);
         Ok(())
@@ -222,9 +280,8 @@ impl Select<'_> {
                 let width = self.message_width();
                 let control = descriptor::untyped(kind, place.surface, n as u8, width);
                 let planes = [1, 0, n as u8];
-                let header = false;
                 let message =
-                    Message { sfid: Sfid::DataCache1, control, width, planes, header, effect };
+                    Message { effect, ..Message::new(Sfid::DataCache1, control, width, planes) };
                 all.extend(self.respond(message, &[Payload::Planes(&[at])]));
             }
         } else {
@@ -268,8 +325,9 @@ impl Select<'_> {
         let kind = DataOp0::ByteScatteredRead;
         let width = self.message_width();
         let control = descriptor::byte_scattered(kind, place.surface, bytes as u8, width);
-        let (sfid, header) = (Sfid::DataCache0, place.is_scratch());
-        let message = Message { sfid, control, width, planes: [1, 0, 1], header, effect };
+        let header = if place.is_scratch() { Header::Thread } else { Header::None };
+        let message = Message::new(Sfid::DataCache0, control, width, [1, 0, 1]);
+        let message = Message { header, effect, ..message };
         let mut parts = Vec::with_capacity(4);
         for piece in (0..ty.elem_bytes().min(4)).step_by(bytes as usize) {
             let at = self.address(place, base, at + piece);
@@ -278,33 +336,50 @@ impl Select<'_> {
         if let [one] = parts[..] { one } else { self.pack(&parts, 8 * bytes as u8) }
     }
 
-    /// Sends a message that has a response; its planes.
+    /// Sends a message that has a response; its planes. Of a response with residency the last one has a code for each
+    /// channel, 0 where all texels have memory.
     pub(super) fn respond(&mut self, message: Message, payloads: &[Payload<'_>]) -> Vec<Comp> {
         let (count, width) = (message.planes[2], message.width);
-        let planar = mir::planes(self.width, count);
-        let divided = count > 1 && width < self.width;
-        let class = if divided { mir::interleaved(self.width, count) } else { planar };
-        let mut d = self.f.val(class);
-        self.send(message, Some(d), payloads);
-        if divided {
-            let spread =
-                Inst::new(mir::Op::Spread { planes: count, width }, Operand::value(Ty::UD), &[]);
-            let all = self.f.val(planar);
-            let source = Source { operand: Operand::value(Ty::UD), val: Some(d) };
-            self.push(spread, Some(all), &[source]);
-            d = all;
+        // The mask of residency is written for channels that do not execute, too.
+        let divided = count > 1 && width < self.width || message.residency;
+        if !divided {
+            let d = self.f.val(mir::planes(self.width, count));
+            self.send(message, Some(d), payloads);
+            return self.split(d, usize::from(count)).into_iter().map(Comp::Val).collect();
         }
-        self.split(d, usize::from(count)).into_iter().map(Comp::Val).collect()
+        let d = self.f.val(mir::interleaved(self.width, count));
+        self.send(message, Some(d), payloads);
+        let source = Source { operand: Operand::value(Ty::UD), val: Some(d) };
+        let taken = count - u8::from(message.residency);
+        let how = mir::Op::Spread { planes: count, taken, width };
+        let all = self.f.val(mir::planes(self.width, taken));
+        self.push(Inst::new(how, Operand::value(Ty::UD), &[]), Some(all), &[source]);
+        let all = self.split(all, usize::from(taken)).into_iter().map(Comp::Val);
+        let mut all: Vec<Comp> = all.collect();
+        if message.residency {
+            let how = mir::Op::Resident { planes: count, width };
+            all.push(Comp::Val(self.def_plane(how, Ty::UD, &[source])));
+        }
+        all
     }
 
     pub(super) fn send(&mut self, message: Message, dst: Option<Val>, payloads: &[Payload<'_>]) {
-        let mut sources = Vec::with_capacity(2);
-        for payload in payloads {
-            let v = match *payload {
-                Payload::Planes(comps) => self.payload(comps, message.width),
-                Payload::Address(address) => self.wide(address),
+        const NONE: Source = Source { operand: Operand::NONE, val: None };
+        let mut sources = [NONE; 3];
+        for (to, payload) in sources.iter_mut().zip(payloads) {
+            *to = match *payload {
+                Payload::None => NONE,
+                Payload::Scalar(v) => Source { operand: Operand::scalar(Ty::UD), val: Some(v) },
+                Payload::Header(v) => Source { operand: Operand::value(Ty::UD), val: Some(v) },
+                Payload::Planes(comps) => {
+                    let v = self.payload(comps, message.width);
+                    Source { operand: Operand::value(Ty::UD), val: Some(v) }
+                }
+                Payload::Address(address) => {
+                    let v = self.wide(address);
+                    Source { operand: Operand::value(Ty::UD), val: Some(v) }
+                }
             };
-            sources.push(Source { operand: Operand::value(Ty::UD), val: Some(v) });
         }
         let inst = Inst::new(mir::Op::Send(message), Operand::value(Ty::UD), &[]);
         self.push(inst, dst, &sources);
@@ -346,9 +421,8 @@ impl Select<'_> {
                 let width = self.message_width();
                 let control = descriptor::untyped(kind, place.surface, n, width);
                 let planes = [1, n, 0];
-                let header = false;
                 let message =
-                    Message { sfid: Sfid::DataCache1, control, width, planes, header, effect };
+                    Message { effect, ..Message::new(Sfid::DataCache1, control, width, planes) };
                 self.send(message, None, &[Payload::Planes(&[at]), Payload::Planes(part)]);
             }
             return Ok(());
@@ -359,7 +433,11 @@ impl Select<'_> {
         let control = descriptor::byte_scattered(kind, place.surface, bytes as u8, width);
         let header = place.is_scratch();
         let planes = if header { [2, 0, 0] } else { [1, 1, 0] };
-        let message = Message { sfid: Sfid::DataCache0, control, width, planes, header, effect };
+        let message = Message {
+            header: if header { Header::Thread } else { Header::None },
+            effect,
+            ..Message::new(Sfid::DataCache0, control, width, planes)
+        };
         let size = ty.elem_bytes().min(4);
         for (k, &component) in comps.iter().enumerate().take(count) {
             for piece in (0..size).step_by(bytes as usize) {
@@ -402,8 +480,7 @@ impl Select<'_> {
         };
         let planes = [1, data.len() as u8, 1];
         let effect = MessageEffect::Write;
-        let (sfid, header) = (Sfid::DataCache1, false);
-        let message = Message { sfid, control, width, planes, header, effect };
+        let message = Message { effect, ..Message::new(Sfid::DataCache1, control, width, planes) };
         let all = self.respond(message, &[Payload::Planes(&[at]), Payload::Planes(&data)]);
         self.set(r, &all);
         Ok(())

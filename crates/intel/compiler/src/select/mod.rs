@@ -6,8 +6,9 @@
 //! by [`tepui_regalloc::dce`].
 //!
 //! `alu` selects arithmetic, `convert` conversions, `cond` comparisons and conditions, `memory` and `global` accesses of
-//! memory, `group` built-ins and barriers, `subgroup` what passes between channels; `flow` builds blocks from regions. `io`
-//! is what graphics stages have in common, `vertex`, `fragment` and `output` are theirs.
+//! memory, `group` built-ins and barriers, `subgroup` what passes between channels, `texture` and `image` messages of the
+//! sampler and of typed surfaces, `handle` descriptors; `flow` builds blocks from regions. `io` is what graphics stages
+//! have in common, `vertex`, `fragment` and `output` are theirs.
 
 mod alu;
 mod cond;
@@ -16,11 +17,16 @@ mod flow;
 mod fragment;
 mod global;
 mod group;
+mod handle;
+mod image;
 pub mod io;
 mod memory;
 mod output;
 mod subgroup;
+mod texture;
 mod vertex;
+
+pub(crate) use texture::uniform_operands;
 
 use crate::bind::BindMap;
 use crate::error::{Error, Result};
@@ -419,6 +425,7 @@ impl Select<'_> {
             // Handles are found where they are used.
             Op::Descriptor => Ok(()),
             _ if self.stage_io(i)? || self.subgroup(i)? => Ok(()),
+            _ if self.texture(i)? || self.image(i)? => Ok(()),
             _ if self.memory(i)? || self.group(i)? || self.convert(i)? || self.condition(i)? => {
                 Ok(())
             }
@@ -437,7 +444,7 @@ pub fn separate_payloads(f: &mut Function) {
         for i in f.blocks[b].insts.clone() {
             match f.insts[i].op {
                 MOp::Collect => collected[f.dsts(i)[0]] = i,
-                MOp::Isa(Inst { op: mir::Op::Send(_), .. }) if f.srcs(i).len() == 2 => {
+                MOp::Isa(Inst { op: mir::Op::Send(m), .. }) if m.planes[1] > 0 => {
                     let [first, second] = [f.srcs(i)[0], f.srcs(i)[1]];
                     let vector = collected[second];
                     let whole = vector != tepui_regalloc::Ins::from_u32(u32::MAX);
