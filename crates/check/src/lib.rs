@@ -13,7 +13,7 @@ pub mod suppress;
 
 pub use finding::{Finding, Source, merge};
 pub use log::Log;
-pub use rule::{Level, RULES, Rule, rule};
+pub use rule::{Family, Level, RULES, Rule, Subject, rule};
 
 /// The environment variable that names the file of findings to virtual devices.
 pub const FILE_VARIABLE: &str = "TEPUI_FINDINGS";

@@ -134,6 +134,7 @@ impl Api {
                     json!({
                         "id": r.id,
                         "level": r.level.name(),
+                        "families": r.families,
                         "title": r.title,
                         "meaning": r.meaning,
                         "mend": r.mend,

@@ -55,6 +55,17 @@ pub enum ReportKind {
 }
 
 impl ReportKind {
+    /// All kinds.
+    pub const ALL: [ReportKind; 7] = [
+        ReportKind::UnwrittenRegister,
+        ReportKind::UnwrittenLocal,
+        ReportKind::UnwrittenMemory,
+        ReportKind::UnorderedAccess,
+        ReportKind::MissingFlush,
+        ReportKind::MissingInvalidate,
+        ReportKind::MissingWait,
+    ];
+
     /// The name of the rule that is broken, as in `tepui_check`'s table.
     #[must_use]
     pub fn rule(self) -> &'static str {
@@ -117,4 +128,19 @@ pub type JobFault = tepui_softgpu::JobFault<Unit>;
 impl tepui_softgpu::GpuUnit for Unit {
     const PROGRAM: &'static str = "kernel";
     const PACKET: &'static str = "command";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tepui_check::{Family, rule};
+
+    #[test]
+    fn kinds_and_rules_are_the_same() {
+        let mut names = ReportKind::ALL.map(ReportKind::rule);
+        let mut found: Vec<_> = rule::found_by(Family::Intel).collect();
+        names.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, names);
+    }
 }
