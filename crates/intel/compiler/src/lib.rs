@@ -128,7 +128,7 @@ impl Program {
     pub fn cycles(&self, generation: Generation) -> Result<u64> {
         let code = tepui_intel_analysis::Code::decode(generation, &self.code);
         let code = code.map_err(|e| Error::Internal(e.to_string()))?;
-        Ok(tepui_intel_analysis::estimate(&code, self.width.into()).cycles as u64)
+        Ok(tepui_intel_analysis::estimate(&code, self.width).cycles as u64)
     }
 
     /// Threads of a workgroup.
