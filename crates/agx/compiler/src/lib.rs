@@ -230,6 +230,7 @@ pub fn compile_as(
         }
         abi::capture::run(s, interface);
         prepare(s, options, after);
+        abi::colour::cull_before_tests(s, interface);
         compile_part(s, options, interface, after)
     })
 }

@@ -497,11 +497,11 @@ impl<const W: u8> Target for Eu<W> {
     fn overlap(inst: &Inst, _: usize, _: usize) -> Overlap {
         // Instructions of two registers run in two halves; but planes are aligned, so a result and a source are the same
         // or disjoint, and each half reads its own part. Of several messages or shuffles, the first would overwrite what
-        // the others read; scans write the identity before they read.
+        // the others read; scans write the identity before they read. Addresses are written half by half.
         match inst.op {
             Op::Send(m) if m.width < W => Overlap::None,
             Op::Shuffle if W > SHUFFLE_WIDTH => Overlap::None,
-            Op::Scan { .. } | Op::SamplerHeader { .. } => Overlap::None,
+            Op::Address | Op::Scan { .. } | Op::SamplerHeader { .. } => Overlap::None,
             _ => Overlap::Any,
         }
     }

@@ -102,15 +102,19 @@ fn occlusion(count: u64, samples: vk::SampleCountFlags) -> Case {
     })
 }
 
-/// Early fragment tests of a rectangle, and of a farther one: samples outside of the pipeline's mask are neither counted nor written to
-/// the depth attachment.
-/// source: Vulkan specification, "Sample Mask Test" and "Early Fragment Test": the mask precedes fragment shading
-fn early_tests(samples: vk::SampleCountFlags, mask: u32) -> Case {
-    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag").define("EARLY", "")];
-    let name = format!("queries/early_tests_{}_{mask:x}", samples.as_raw());
+/// Early fragment tests of a rectangle, and of a farther one: samples outside of the pipeline's mask and of primitives that cull distances
+/// cull are neither counted nor written to the depth attachment.
+/// source: Vulkan specification, "Sample Mask Test", "Early Fragment Test" and "Controlling Viewport Culling": both precede fragment shading
+fn early_tests(samples: vk::SampleCountFlags, mask: u32, culls: u32) -> Case {
+    let mut shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag").define("EARLY", "")];
+    let mut name = format!("queries/early_tests_{}_{mask:x}", samples.as_raw());
+    if culls != 0 {
+        shaders[0] = Shader::new("mesh.vert").define("CULL", culls);
+        name = format!("{name}_culled_{culls}");
+    }
     Case::new(
         name,
-        "samples outside of the mask are gone before early tests",
+        "samples and primitives that are gone before early tests",
         shaders,
         move |bench| {
             let gpu = bench.gpu;
@@ -149,7 +153,9 @@ fn early_tests(samples: vk::SampleCountFlags, mask: u32) -> Case {
                 c.query_results(queries, 2, 1, &answers);
             })?;
             let count = u64::from(samples.as_raw());
-            let kept = u64::from((mask & ((1 << count) - 1)).count_ones());
+            // A distance of the vertex shader is negative at all corners of the first rectangle.
+            let masked = u64::from((mask & ((1 << count) - 1)).count_ones());
+            let kept = if culls == 0 { masked } else { 0 };
             let expected = [kept * area(near), count * area(far) - kept * area(near)];
             Ok(vec![Output::cpu("samples", &answers.read::<u64>(), &expected, Rule::Bits)])
         },
@@ -444,8 +450,11 @@ pub fn cases() -> Vec<Case> {
     vec![
         occlusion(1, vk::SampleCountFlags::TYPE_1),
         occlusion(4, vk::SampleCountFlags::TYPE_4),
-        early_tests(vk::SampleCountFlags::TYPE_1, 0),
-        early_tests(vk::SampleCountFlags::TYPE_4, 0b0101),
+        early_tests(vk::SampleCountFlags::TYPE_1, 0, 0),
+        early_tests(vk::SampleCountFlags::TYPE_4, 0b0101, 0),
+        early_tests(vk::SampleCountFlags::TYPE_1, 1, 1),
+        early_tests(vk::SampleCountFlags::TYPE_4, 0b1111, 3),
+        early_tests(vk::SampleCountFlags::TYPE_4, 0b0110, 1),
         alpha_to_coverage(),
         sample_places(),
         depth_biases(),

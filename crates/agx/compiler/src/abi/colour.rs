@@ -17,7 +17,11 @@ pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
     let Interface::Fragment(f) = interface else { return Ok(false) };
     let Colours::Tile(tile) = &f.colours else { return Ok(false) };
     let (targets, layout) = (targets(tile)?, tile::Layout::new(tile)?);
-    prolog(s, f.prolog);
+    let early = s.info.early_tests;
+    prolog(
+        s,
+        Prolog { cull_distances: if early { 0 } else { f.prolog.cull_distances }, ..f.prolog },
+    );
     if let Some(moved) = &tile.moved {
         move_outputs(s, moved);
     }
@@ -60,6 +64,20 @@ fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {
         *out = Some(Target { channels, range, bits, srgb });
     }
     Ok(out)
+}
+
+/// Ends fragments of culled primitives before early tests, which would count them and write their depth. Runs after
+/// [`super::effects`], which makes variables of a shader's own discards: they come after the tests.
+pub fn cull_before_tests(s: &mut Shader, interface: &Interface) {
+    let Interface::Fragment(f) = interface else { return };
+    if !s.info.early_tests || !matches!(f.colours, Colours::Tile(_)) || f.prolog.cull_distances == 0
+    {
+        return;
+    }
+    let root = s.root;
+    let insts = std::mem::take(&mut s.regions[root].insts);
+    parts::cull(&mut Builder::at(s, root), f.prolog.cull_distances);
+    s.regions[root].insts.extend(insts);
 }
 
 /// A prolog's work in the program itself.

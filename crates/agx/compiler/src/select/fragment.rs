@@ -179,8 +179,13 @@ impl Select<'_> {
     fn kill(&mut self, i: Inst) {
         let s = self.s;
         // The last discard also tests the remaining samples; earlier ones only discard.
-        let last = self.fragment().tests == Tests::Behind(i);
-        let (dead, alive) = if last { (0, ALL) } else { (ALL, 0) };
+        let f = self.fragment();
+        let (last, alive) = match f.tests {
+            Tests::Behind(at) => (at == i, ALL),
+            Tests::Culled(at) => (at == i, f.live()),
+            _ => (false, ALL),
+        };
+        let (dead, alive) = if last { (0, alive) } else { (ALL, 0) };
         let mask = match s.insts[i].op {
             Op::Demote => Comp::Const(dead),
             _ => match self.comp(s.arg(i, 0), 0) {
@@ -543,7 +548,7 @@ impl Select<'_> {
         let f = self.fragment();
         let (tests, depth, stencil) = (f.tests, f.depth, f.stencil);
         // With tests at the start, the mask selects the samples that are written.
-        let mask = f.mask.filter(|_| tests != Tests::First && !already_tested(&f.interface));
+        let mask = f.mask.filter(|_| !tests.is_early() && !already_tested(&f.interface));
         match tests {
             Tests::Emit => {
                 if let Some(m) = mask {

@@ -2,7 +2,6 @@
 //! epilog.
 
 use super::fragment::{ALL, already_tested, fence};
-use super::stage::fragment::Tests;
 use super::stage::interface::name;
 use super::{Comp, Opnd, Select};
 use crate::abi::tile;
@@ -32,7 +31,7 @@ impl Select<'_> {
         let f = self.fragment();
         let (colours, layout) = (f.colours.clone(), f.layout.clone());
         let Some(layout) = layout else { return Ok(()) };
-        let limited = f.tests == Tests::First || already_tested(&f.interface);
+        let limited = f.tests.is_early() || already_tested(&f.interface);
         let mask = f.mask.filter(|_| limited);
         let samples = self.shaded(mask.unwrap_or(Comp::Const(ALL)));
         for (n, comps) in colours {

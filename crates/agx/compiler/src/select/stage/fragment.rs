@@ -17,12 +17,21 @@ pub(crate) enum Tests {
     Elsewhere,
     /// At the start.
     First,
+    /// Early, with this instruction: the last discard of primitives that cull distances cull, before which nothing else runs.
+    Culled(Inst),
     /// After this instruction of the outermost region.
     Behind(Inst),
     /// With the depth and stencil that are emitted.
     Emit,
     /// At the end.
     Last,
+}
+
+impl Tests {
+    /// Whether the tests run before the shader: a sample mask then only selects the colours that are written.
+    pub fn is_early(self) -> bool {
+        matches!(self, Tests::First | Tests::Culled(_))
+    }
 }
 
 /// The state of the selection of a fragment shader.
@@ -126,7 +135,8 @@ impl State {
         let mut tests = if !decides {
             Tests::Elsewhere
         } else if early {
-            Tests::First
+            // Of a shader's own discards `effects` has left none: these are those of culled primitives.
+            does.last_kill.map_or(Tests::First, Tests::Culled)
         } else if epilog || interface.colours == Colours::None {
             Tests::Elsewhere
         } else if writes_zs {
