@@ -84,10 +84,11 @@ impl Lowering for Images {
 impl Images {
     fn load(&self, e: &mut Emit, i: Inst, image: Image) -> Step {
         let format = image.format;
-        if format == ImageFormat::Unknown || image.residency {
+        let ty = e.ty(e.s.result(i));
+        // Selection refuses texels of 64 bits.
+        if format == ImageFormat::Unknown || image.residency || ty.bits() == 64 {
             return Step::Keep;
         }
-        let ty = e.ty(e.s.result(i));
         let args = e.s.args(i).to_vec();
         let one = match image.kind {
             NumKind::Float => e.f32(1.0),
