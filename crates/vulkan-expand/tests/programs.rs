@@ -81,7 +81,7 @@ fn primitives(order: Order, count: u32) -> Vec<Vec<u32>> {
         }
         Order::TriangleStrip(last) => {
             let odd = |i: u32| if last { vec![i + 1, i, i + 2] } else { vec![i, i + 2, i + 1] };
-            let one = |i: u32| if i % 2 == 0 { vec![i, i + 1, i + 2] } else { odd(i) };
+            let one = |i: u32| if i.is_multiple_of(2) { vec![i, i + 1, i + 2] } else { odd(i) };
             strip(3).into_iter().map(one).collect()
         }
         Order::TriangleFan(last) => {

@@ -108,7 +108,7 @@ pub const fn typed_atomic(op: AtomicOp, surface: u8, result: bool) -> u32 {
 /// The channels of a typed message: the lower or the upper eight of sixteen, by the first channel. For other messages 0.
 /// source: Mesa, `brw_eu.h` (`brw_dp_typed_surface_rw_desc`, `brw_dp_typed_atomic_desc`)
 pub const fn typed_group(op: DataOp1, first: u8) -> u32 {
-    let upper = (first / 8 & 1) as u32;
+    let upper = ((first / 8) & 1) as u32;
     match op {
         DataOp1::TypedSurfaceRead | DataOp1::TypedSurfaceWrite => (1 + upper) << 12,
         DataOp1::TypedAtomic => upper << 12,

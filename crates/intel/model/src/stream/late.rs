@@ -40,7 +40,7 @@ impl Stream<'_> {
         if self.schedule.is_none() {
             return self.run_draw(primitive);
         }
-        self.begin(Work::Draw(Box::new((self.context.clone(), primitive.clone()))));
+        self.begin(Work::Draw(Box::new((self.context.clone(), *primitive))));
         Ok(())
     }
 
@@ -49,7 +49,7 @@ impl Stream<'_> {
         if self.schedule.is_none() {
             return self.run_dispatch(walker);
         }
-        self.begin(Work::Dispatch(Box::new((self.context.clone(), walker.clone()))));
+        self.begin(Work::Dispatch(Box::new((self.context.clone(), *walker))));
         Ok(())
     }
 
