@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use tepui_intel_compiler::{BindMap, Constant, Surface, bind};
+use tepui_intel_compiler::{BindMap, Constant, SetBinding, Surface, bind};
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::{Error, Result};
 
@@ -15,6 +15,28 @@ use crate::family::Intel;
 
 /// Set layouts by number.
 pub type Sets<'a> = &'a [Option<Arc<SetLayout<Intel>>>];
+
+/// Placement of the bindings of set layouts in the memory of records, for the compiler.
+pub fn placements(sets: Sets<'_>) -> Vec<SetBinding> {
+    let mut all = Vec::new();
+    for (set, layout) in (0..).zip(sets) {
+        for (binding, b) in layout.iter().flat_map(|l| &l.bindings) {
+            let [at, ..] = b.offset;
+            all.push(SetBinding {
+                set,
+                binding: *binding,
+                offset: match b.ty {
+                    // The bytes of a block follow its own record.
+                    DescriptorType::InlineUniformBlock => at + b.stride[0].next_multiple_of(16),
+                    _ => at,
+                },
+                bindless: false,
+                dynamic: b.ty.is_dynamic(),
+            });
+        }
+    }
+    all
+}
 
 /// Place of a surface state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +59,8 @@ pub enum Entry {
     },
     /// Of a colour attachment.
     Target(u8),
+    /// Of no colour attachment.
+    NoTarget,
     /// Of the program's constant data.
     Data,
     /// Of nothing.
@@ -187,7 +211,7 @@ fn entry(sets: Sets<'_>, surface: &Surface) -> Entry {
     let (found, state) = match *surface {
         Surface::Data => return Entry::Data,
         Surface::Target(k) => return Entry::Target(k),
-        Surface::NoTarget => return Entry::Null,
+        Surface::NoTarget => return Entry::NoTarget,
         Surface::Buffer { set, binding, element } => (find(sets, set, binding, element), STATE),
         Surface::Image { set, binding, element, view } => {
             (find(sets, set, binding, element), state_of(view))

@@ -19,7 +19,7 @@ pub struct HwFormat {
     /// Its number.
     pub number: u32,
     /// What the units do with it.
-    row: &'static SurfaceFormat,
+    pub row: &'static SurfaceFormat,
     /// Sources of red, green, blue and alpha of what is read.
     pub swizzle: [Channel; 4],
 }
@@ -52,6 +52,18 @@ fn find(f: Format) -> Option<HwFormat> {
     };
     let row = surface_format::of(own)?;
     Some(HwFormat { number: row.number, row, swizzle })
+}
+
+/// Format of render targets that are not there. source: Mesa, isl_surface_state.c, `null_fill_state` (B8G8R8A8_UNORM)
+pub const NULL_TARGET: u32 = 0xc0;
+
+/// Components that a vertex attribute's format has.
+pub fn components(f: Format) -> [bool; 4] {
+    use tepui_format::Component as C;
+    match &f.info().encoding {
+        Encoding::Plain(channels) => [C::R, C::G, C::B, C::A].map(|c| channels.get(c).is_some()),
+        _ => [true, true, true, false],
+    }
 }
 
 /// The unsigned format with texels of a size, for typed reads whose texels programs convert; none for other sizes.
@@ -87,16 +99,16 @@ pub fn is_rendered(generation: Generation, f: Format) -> bool {
     features(generation, f).optimal.intersects(targets)
 }
 
-/// Features of a format: what the driver does with it so far. Images are copied from and to memory.
+/// Features of a format: what the driver does with it so far. Images are copied, and rendered to.
 pub fn features(generation: Generation, f: Format) -> FormatFeatures {
     let mut out = FormatFeatures { samples: vk::SampleCountFlags::_1, ..Default::default() };
     if generation != Generation::Gen9 {
         // Image layouts of Gen12 are not there yet.
         return out;
     }
-    let transfer = F::TRANSFER_SRC | F::TRANSFER_DST;
+    let transfer = F::TRANSFER_SRC | F::TRANSFER_DST | F::HOST_IMAGE_TRANSFER;
     if is_depth(f) {
-        out.optimal = transfer;
+        out.optimal = transfer | F::DEPTH_STENCIL_ATTACHMENT;
         return out;
     }
     let Some(hw) = hw(f) else { return out };
@@ -110,6 +122,16 @@ pub fn features(generation: Generation, f: Format) -> FormatFeatures {
         if info.block.width_px == 1 {
             out.linear = transfer;
         }
+        // Channels of targets are in the order of the format.
+        if hw.swizzle == IDENTITY && hw.row.has(gen12, Use::Render) {
+            out.optimal |= F::COLOR_ATTACHMENT;
+            if hw.row.has(gen12, Use::Blend) {
+                out.optimal |= F::COLOR_ATTACHMENT_BLEND;
+            }
+        }
+    }
+    if hw.row.has(gen12, Use::Vertex) {
+        out.buffer |= F::VERTEX_BUFFER;
     }
     out
 }

@@ -9,7 +9,7 @@
 //! - [`device`]: memory that all of a device shares; [`pool`]: small pieces of it
 //! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`bind`]: places of descriptors
 //! - [`shader`]: programs; [`meta`]: those of the driver's own
-//! - [`encoder`]: dispatches and copies; [`flush`]: barriers to PIPE_CONTROL
+//! - [`encoder`]: dispatches, draws and copies; [`graphics`]: packets of draws; [`flush`]: barriers to PIPE_CONTROL
 //! - [`limits`]: features and limits of the driver
 //!
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
@@ -21,6 +21,7 @@ pub mod encoder;
 mod family;
 pub mod flush;
 pub mod format;
+pub mod graphics;
 pub mod image;
 pub mod kernel;
 pub mod limits;
@@ -57,7 +58,7 @@ use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel};
 use query::Queries;
-use shader::Shader;
+use shader::{FragmentKey, Shader};
 use space::Window;
 
 pub use kernel::chip;
@@ -282,11 +283,14 @@ impl Backend for Intel {
 
     fn link(
         _device: &Arc<Device>,
-        _stages: &Stages<'_, Intel>,
-        _state: &GraphicsState,
+        stages: &Stages<'_, Intel>,
+        state: &GraphicsState,
         _optimise: bool,
     ) -> Result<()> {
-        Err(Error::unsupported("graphics pipelines on Intel's GPUs"))
+        match stages.fragment {
+            Some(fragment) => fragment.fragment(FragmentKey::of(state)).map(drop),
+            None => Ok(()),
+        }
     }
 
     fn executables(shader: &Shader) -> Vec<Executable> {

@@ -47,6 +47,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_vulkan_memory_model", 3),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_external_memory_dma_buf", 1),
+    ("VK_EXT_host_image_copy", 1),
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_scalar_block_layout", 1),
 ];
@@ -161,7 +162,23 @@ macro_rules! on {
 
 /// Features of Vulkan 1.0.
 fn features() -> vk::PhysicalDeviceFeatures {
-    on!(PhysicalDeviceFeatures { robust_buffer_access, shader_float64, shader_int64, shader_int16 })
+    on!(PhysicalDeviceFeatures {
+        robust_buffer_access,
+        full_draw_index_uint32,
+        independent_blend,
+        logic_op,
+        draw_indirect_first_instance,
+        depth_clamp,
+        depth_bias_clamp,
+        fill_mode_non_solid,
+        vertex_pipeline_stores_and_atomics,
+        fragment_stores_and_atomics,
+        shader_clip_distance,
+        shader_cull_distance,
+        shader_float64,
+        shader_int64,
+        shader_int16,
+    })
 }
 
 fn feature_chain() -> Answers {
@@ -192,7 +209,7 @@ fn feature_chain() -> Answers {
             shader_integer_dot_product,
             maintenance4,
         }),
-        v14: vk::PhysicalDeviceVulkan14Features::default(),
+        v14: on!(PhysicalDeviceVulkan14Features { host_image_copy }),
     };
     let mut a = core.answers();
     // SAFETY: feature structures of the registry have truth values only.
@@ -289,7 +306,7 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
     memory.memory_heaps[0] =
         vk::MemoryHeap { size: total / 4 * 3, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
     let queue = vk::QueueFamilyProperties {
-        queue_flags: vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
         queue_count: 1,
         timestamp_valid_bits: 0,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },

@@ -2,16 +2,20 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use tepui_intel_compiler::{Options, Program};
+use tepui_intel_compiler::{FragmentState, Options, Program, StageInfo};
 use tepui_intel_isa::disasm;
 use tepui_ir::{Shader as Ir, Stage};
 use tepui_vulkan::debug::{self, Flags};
+use tepui_vulkan::descriptor::SetLayout;
 use tepui_vulkan::executable::Executable;
+use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_kit::Variants;
 
-use crate::bind::{Places, Sets};
+use crate::bind::{Places, Sets, placements};
 use crate::descriptor::buffer_state;
 use crate::device::Device;
+use crate::family::Intel;
 use crate::pool::Piece;
 use crate::space;
 
@@ -25,8 +29,12 @@ pub struct Variant {
     pub data_bytes: u32,
     /// Places of what it reads.
     pub places: Places,
-    /// Channels of a thread.
+    /// Channels of a thread of the widest program.
     pub width: u8,
+    /// The program for each number of channels.
+    pub programs: Vec<tepui_intel_compiler::Variant>,
+    /// Properties of the stage.
+    pub stage: StageInfo,
     /// Whether a register of constants of each thread follows those of all.
     pub thread_constants: bool,
     /// Bytes of scratch memory of a thread.
@@ -80,8 +88,10 @@ impl Variant {
             data_bytes: p.data.len() as u32,
             places: Places::new(&p.map, sets)?,
             width: p.width,
+            programs: p.variants.clone(),
+            stage: p.stage.clone(),
             thread_constants: p.map.thread_constants,
-            scratch: p.stats.scratch,
+            scratch: p.variants.iter().map(|v| v.stats.scratch).max().unwrap_or(0),
             shared_bytes: p.shared_bytes,
             has_barrier: p.has_barrier,
             workgroup: p.workgroup_size,
@@ -113,10 +123,41 @@ impl Variant {
     }
 }
 
+/// State that a fragment program is compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FragmentKey {
+    /// It runs for each sample.
+    pub per_sample: bool,
+    /// Pixels have one sample.
+    pub single_sample: bool,
+    /// Several targets take the alpha of the first one, for alpha to coverage.
+    pub replicate_alpha: bool,
+}
+
+impl FragmentKey {
+    /// The key of graphics state.
+    pub fn of(s: &GraphicsState) -> FragmentKey {
+        let samples = s.samples.max(1);
+        let share = s.min_sample_shading * samples as f32;
+        FragmentKey {
+            per_sample: samples > 1 && s.sample_shading && share > 1.0,
+            single_sample: samples == 1,
+            replicate_alpha: s.alpha_to_coverage,
+        }
+    }
+}
+
 /// A shader.
 pub struct Shader {
-    stage: Stage,
-    compute: OnceLock<Arc<Variant>>,
+    /// Weak, as the device owns shaders too.
+    device: Weak<Device>,
+    ir: Ir,
+    sets: Vec<Option<Arc<SetLayout<Intel>>>>,
+    captures: bool,
+    /// The only program of a stage that depends on no state.
+    only: OnceLock<Arc<Variant>>,
+    /// Programs of a fragment shader.
+    fragments: Variants<FragmentKey, Arc<Variant>>,
 }
 
 pub(crate) fn compile_error(e: &tepui_intel_compiler::Error) -> Error {
@@ -124,44 +165,83 @@ pub(crate) fn compile_error(e: &tepui_intel_compiler::Error) -> Error {
 }
 
 impl Shader {
-    /// Compiles a shader.
+    /// A shader whose programs are compiled on demand; those that depend on no state immediately.
     ///
     /// # Errors
     /// When it does not compile.
-    pub fn new(
-        device: &Weak<Device>,
-        mut ir: Ir,
-        sets: Sets<'_>,
-        captures: bool,
-    ) -> Result<Shader> {
-        let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
-        let device = device.upgrade().ok_or_else(gone)?;
-        let stage = ir.info.stage;
-        if stage != Stage::Compute {
-            return Err(Error::unsupported(format!("{stage} shaders on Intel's GPUs")));
+    pub fn new(device: &Weak<Device>, ir: Ir, sets: Sets<'_>, captures: bool) -> Result<Shader> {
+        let shader = Shader {
+            device: device.clone(),
+            ir,
+            sets: sets.to_vec(),
+            captures,
+            only: OnceLock::new(),
+            fragments: Variants::default(),
+        };
+        match shader.ir.info.stage {
+            Stage::Compute | Stage::Vertex => drop(shader.only()?),
+            Stage::Fragment => {}
+            stage => return Err(Error::unsupported(format!("{stage} shaders on Intel's GPUs"))),
         }
-        let program =
-            tepui_intel_compiler::compile(&mut ir, device.generation(), &Options::default())
-                .map_err(|e| compile_error(&e))?;
-        let variant = Variant::new(&device, &program, sets, captures)?;
-        Ok(Shader { stage, compute: OnceLock::from(Arc::new(variant)) })
+        Ok(shader)
     }
 
-    /// The program of a compute shader.
+    fn compile(&self, key: FragmentKey) -> Result<Arc<Variant>> {
+        let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
+        let device = self.device.upgrade().ok_or_else(gone)?;
+        let placements = placements(&self.sets);
+        let options = Options {
+            sets: &placements,
+            fragment: FragmentState {
+                per_sample: key.per_sample,
+                single_sample: key.single_sample,
+                replicate_alpha: key.replicate_alpha,
+            },
+            ..Options::default()
+        };
+        let mut ir = self.ir.clone();
+        let program = tepui_intel_compiler::compile(&mut ir, device.generation(), &options)
+            .map_err(|e| compile_error(&e))?;
+        Ok(Arc::new(Variant::new(&device, &program, &self.sets, self.captures)?))
+    }
+
+    /// The program of a compute or vertex shader.
     ///
     /// # Errors
-    /// When the shader is of another stage.
-    pub fn compute(&self) -> Result<&Arc<Variant>> {
-        let wrong = || Error::unsupported(format!("dispatches of {} shaders", self.stage));
-        self.compute.get().ok_or_else(wrong)
+    /// When it does not compile, or the shader is of another stage.
+    pub fn only(&self) -> Result<&Arc<Variant>> {
+        if let Some(v) = self.only.get() {
+            return Ok(v);
+        }
+        if self.ir.info.stage == Stage::Fragment {
+            return Err(Error::unsupported("a fragment shader in the place of another"));
+        }
+        let v = self.compile(FragmentKey::default())?;
+        Ok(self.only.get_or_init(|| v))
+    }
+
+    /// The program of a fragment shader for a state.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn fragment(&self, key: FragmentKey) -> Result<Arc<Variant>> {
+        if self.ir.info.stage != Stage::Fragment {
+            return Err(Error::unsupported("another shader in the place of a fragment shader"));
+        }
+        self.fragments.get_or(&key, || self.compile(key))
     }
 
     /// The programs that there are so far.
     pub fn executables(&self) -> Vec<Executable> {
+        let stage = self.ir.info.stage;
         let one = |v: &Arc<Variant>| Executable {
-            stage: vk::ShaderStageFlags::COMPUTE,
-            name: self.stage.name().to_owned(),
-            description: format!("The {} shader, of {} channels", self.stage.name(), v.width),
+            stage: match stage {
+                Stage::Vertex => vk::ShaderStageFlags::VERTEX,
+                Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
+                _ => vk::ShaderStageFlags::COMPUTE,
+            },
+            name: stage.name().to_owned(),
+            description: format!("The {} shader, of {} channels", stage.name(), v.width),
             subgroup_size: u32::from(v.width),
             statistics: [
                 ("instructions", "Instructions", v.stats.instructions),
@@ -177,6 +257,6 @@ impl Shader {
             .to_vec(),
             assembly: v.assembly.clone(),
         };
-        self.compute.get().map(one).into_iter().collect()
+        self.only.get().into_iter().chain(&self.fragments.all()).map(one).collect()
     }
 }

@@ -26,6 +26,8 @@ pub struct Inputs<'a> {
     pub groups: [[u32; 3]; 2],
     /// Addresses of the surface states of colour attachments.
     pub targets: &'a [u64],
+    /// Address of the surface state of no attachment.
+    pub nothing: u64,
     /// Number of the view.
     pub view: u32,
 }
@@ -141,8 +143,11 @@ impl Encoder {
                     let state = buffer_state(self.device.generation(), address, size, uniform);
                     self.upload_surfaces(&state)?
                 }
-                Entry::Target(k) => inputs.targets.get(usize::from(k)).copied().unwrap_or(null),
+                Entry::Target(k) => {
+                    inputs.targets.get(usize::from(k)).copied().unwrap_or(inputs.nothing)
+                }
                 Entry::Data => v.data_state(),
+                Entry::NoTarget => inputs.nothing,
                 Entry::Null => null,
             });
         }

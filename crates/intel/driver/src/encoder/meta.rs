@@ -3,17 +3,21 @@
 //! Programs compute the addresses of texels from the layout, so that copies of every format and tiling take one path.
 
 use tepui_intel_layout::{ImageLayout, Layout, Msaa, Tiling};
-use tepui_vulkan::backend::{Dispatch, Rendering};
+use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH};
-use tepui_vulkan::{Error, Result};
+use tepui_vulkan::state::{Groups, MAX_VERTEX};
+use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_meta::words::{RECTANGLE, RectangleWords};
 use tepui_vulkan_meta::{
-    Arrangement, Launch, Level, Memory, MetaEncoder, Rectangle, Texels, TileBits, View,
+    Arrangement, Launch, Level, Memory, MetaEncoder, Program, Rectangle, Texels, TileBits, View,
 };
 
 use super::Encoder;
 use super::bindings::PushedSets;
+use super::draw::Parts;
 use crate::family::Intel;
 use crate::flush::Flush;
+use crate::graphics::Causes;
 
 /// Texels of a level in memory.
 fn texels<'a>(level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
@@ -94,16 +98,67 @@ impl MetaEncoder for Encoder {
         false
     }
 
-    fn draw(&mut self, _rectangle: &Rectangle<'_, Intel>) -> Result<()> {
-        Err(Error::unsupported("rectangles on Intel's GPUs"))
+    fn draw(&mut self, r: &Rectangle<'_, Intel>) -> Result<()> {
+        if !r.bindings.is_empty() || r.condition.is_some() || r.view_mask != 0 {
+            return Err(Error::unsupported("rectangles with images, views or conditions"));
+        }
+        let Some(targets) = &self.targets else { return Ok(()) };
+        let size = [
+            targets.area.offset.x.max(0) as u32 + targets.area.extent.width,
+            targets.area.offset.y.max(0) as u32 + targets.area.extent.height,
+        ];
+        let vertex = self.device.meta(Program::RectangleVertices)?;
+        let fragment = self.device.meta(r.fragment)?;
+        let words = RectangleWords::new(r.rect, size, r.depth, r.layer);
+        let mut push = [0; MAX_PUSH];
+        let all = push.as_chunks_mut::<4>().0;
+        for (to, word) in all.iter_mut().zip(r.words) {
+            *to = word.to_le_bytes();
+        }
+        let own: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&words));
+        for (to, word) in all[RECTANGLE as usize..].iter_mut().zip(own) {
+            *to = word.to_le_bytes();
+        }
+        let mut state = r.state.clone();
+        state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
+        state.viewports[0] = vk::Viewport {
+            x: 0.0,
+            y: 0.0,
+            width: size[0] as f32,
+            height: size[1] as f32,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        };
+        state.scissors[0] = r.rect;
+        // The application's state comes back with its next draw.
+        self.graphics.changed.0 = Groups::all();
+        let parts = Parts {
+            state: &state,
+            vertex: &vertex,
+            fragment: Some(&fragment),
+            sets: &BindPoint::default(),
+            pushed: PushedSets::default(),
+            push: &push,
+            rebinds: true,
+            buffers: &[(0, 0); MAX_VERTEX],
+            index: None,
+        };
+        let counts = Counts { count: 4, instances: r.layers, ..Counts::default() };
+        self.draw_parts(&parts, &Draw::Direct(counts))?;
+        self.graphics.changed.0 = Groups::all();
+        self.graphics.causes |= Causes::all();
+        Ok(())
     }
 
     fn render(
         &mut self,
-        _rendering: &Rendering<Intel>,
-        _rectangle: &Rectangle<'_, Intel>,
+        rendering: &Rendering<Intel>,
+        rectangle: &Rectangle<'_, Intel>,
     ) -> Result<()> {
-        Err(Error::unsupported("rectangles on Intel's GPUs"))
+        self.begin(rendering)?;
+        self.draw(rectangle)?;
+        self.targets = None;
+        Ok(())
     }
 }
 

@@ -7,13 +7,20 @@
 mod batch;
 pub mod bindings;
 mod compute;
+mod draw;
 mod hardware;
 mod meta;
 mod record;
+mod rendering;
 
 use std::sync::Arc;
 
 use tepui_intel_packets::mi::{MiBatchBufferEnd, MiLoadRegisterImm, MiStoreDataImm};
+use tepui_intel_packets::pixel::{
+    State3dAaLineParameters, State3dSamplePattern, State3dWmChromakey, State3dWmHzOp,
+};
+use tepui_intel_packets::raster::State3dDrawingRectangle;
+use tepui_intel_packets::state::{Pipeline, PipelineSelect};
 use tepui_intel_packets::{Packet, Revision};
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::SyncPoint;
@@ -21,13 +28,16 @@ use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::Upload as Place;
 
 use crate::device::{Device, Scratch, Upload, packet};
+use crate::graphics::Out;
 use crate::kernel::Bo;
 use crate::shader::Variant;
 
 use batch::Batch;
 use bindings::PushedSets;
+use draw::Graphics;
 use hardware::Hardware;
 pub use hardware::mocs;
+use rendering::Targets;
 
 /// Records a command buffer.
 pub struct Encoder {
@@ -40,6 +50,9 @@ pub struct Encoder {
     tables: Arena<Bo>,
     surfaces: Arena<Bo>,
     hardware: Hardware,
+    graphics: Graphics,
+    /// The rendering that draws go to.
+    targets: Option<Targets>,
     /// Sets that are pushed, of compute pipelines.
     pushed: PushedSets,
     /// Programs that commands use, kept while they may run.
@@ -70,6 +83,8 @@ impl Encoder {
             tables: Arena::default(),
             surfaces: Arena::default(),
             hardware: Hardware::default(),
+            graphics: Graphics::default(),
+            targets: None,
             pushed: PushedSets::default(),
             keep: Vec::new(),
             scratch: Vec::new(),
@@ -87,6 +102,8 @@ impl Encoder {
             arena.recycle(keep).for_each(|bo| self.device.recycle(kind, bo));
         }
         self.hardware = Hardware::default();
+        self.graphics = Graphics::default();
+        self.targets = None;
         self.pushed = PushedSets::default();
         self.keep.clear();
         self.scratch.clear();
@@ -184,26 +201,59 @@ fn set_register(register: u64, value: u32) -> MiLoadRegisterImm {
     }
 }
 
-/// The register that makes addresses of push constants absolute, with its mask. source: genxml, CS_DEBUG_MODE2
-const CS_DEBUG_MODE2: (u64, u32) = (0x20d8, 1 << 4 | 1 << 20);
+/// Registers with a mask in their upper half. source: genxml, CS_DEBUG_MODE2: addresses of push constants are absolute;
+/// CACHE_MODE_1: floats are blended as fixed point is, partial resolves are off in the cache of texels and of targets
+const REGISTERS: [(u64, u32); 2] =
+    [(0x20d8, 1 << 4 | 1 << 20), (0x7004, (1 << 1 | 1 << 4 | 1 << 9) * 0x1_0001)];
+
+/// The standard positions of samples. source: Vulkan specification, "Multisampling"
+fn sample_pattern() -> State3dSamplePattern {
+    let at = |sixteenths: u32| sixteenths as f32 / 16.0;
+    State3dSamplePattern {
+        n1x_sample0_x_offset: at(8),
+        n1x_sample0_y_offset: at(8),
+        n2x_sample0_x_offset: at(12),
+        n2x_sample0_y_offset: at(12),
+        n2x_sample1_x_offset: at(4),
+        n2x_sample1_y_offset: at(4),
+        n4x_sample0_x_offset: at(6),
+        n4x_sample0_y_offset: at(2),
+        n4x_sample1_x_offset: at(14),
+        n4x_sample1_y_offset: at(6),
+        n4x_sample2_x_offset: at(2),
+        n4x_sample2_y_offset: at(10),
+        n4x_sample3_x_offset: at(10),
+        n4x_sample3_y_offset: at(14),
+        ..State3dSamplePattern::default()
+    }
+}
 
 /// Sets the state that command buffers do not set.
 ///
 /// # Errors
 /// When the kernel refuses.
 pub fn start(device: &Arc<Device>) -> Result<()> {
-    let mut bytes = Vec::new();
-    let revision = tepui_intel_packets::revision(device.generation());
-    let mut put = |p: &MiLoadRegisterImm| -> Result<()> {
-        let mut one = [0; MiLoadRegisterImm::SIZE_BYTES];
-        p.pack_into_as(&mut one, revision).map_err(packet)?;
-        bytes.extend(one);
-        Ok(())
-    };
-    let (register, value) = CS_DEBUG_MODE2;
-    put(&set_register(register, value))?;
-    bytes.extend(MiBatchBufferEnd::default().pack().map_err(packet)?);
-    device.kernel.submit(&[], device.start_batch(&bytes), &[])
+    let mut out = Out::new(device.generation());
+    out.put(&PipelineSelect {
+        pipeline_selection: Pipeline::ThreeD,
+        mask_bits: 3,
+        ..PipelineSelect::default()
+    })?;
+    for (register, value) in REGISTERS {
+        out.put(&set_register(register, value))?;
+    }
+    out.put(&State3dAaLineParameters::default())?;
+    // The rectangle clips nothing: scissors do.
+    out.put(&State3dDrawingRectangle {
+        clipped_drawing_rectangle_x_max: 0xffff,
+        clipped_drawing_rectangle_y_max: 0xffff,
+        ..State3dDrawingRectangle::default()
+    })?;
+    out.put(&State3dWmChromakey::default())?;
+    out.put(&State3dWmHzOp::default())?;
+    out.put(&sample_pattern())?;
+    out.put(&MiBatchBufferEnd::default())?;
+    device.kernel.submit(&[], device.start_batch(&out.bytes), &[])
 }
 
 /// Submits command buffers in order. Each is a submission of its own: the kernel runs those of a context one after the other.

@@ -7,21 +7,58 @@ use tepui_vulkan::command::CommandState;
 use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::draws::DrawEncoder;
 use tepui_vulkan::feedback::Counters;
+use tepui_vulkan::state::Groups;
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_meta::copy;
+use tepui_vulkan_meta::{clear, copy};
 
 use super::Encoder;
+use super::draw::Parts;
+use super::rendering::samples;
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, of_dependency};
+use crate::graphics::Causes;
 use crate::query::Queries;
+use crate::shader::FragmentKey;
 
 fn missing<T>(what: &str) -> Result<T> {
     Err(Error::unsupported(format!("{what} on Intel's GPUs")))
 }
 
 impl DrawEncoder<Intel> for Encoder {
-    fn draw(&mut self, _state: &mut CommandState<Intel>, _draw: &Draw) -> Result<()> {
-        missing("draws")
+    fn draw(&mut self, state: &mut CommandState<Intel>, draw: &Draw) -> Result<()> {
+        if state.condition.is_some() {
+            return missing("conditional draws");
+        }
+        if !state.bound.between.is_empty() {
+            return missing("stages between vertices and the rasteriser");
+        }
+        let Some(vertex) = state.bound.vertex.clone() else { return Ok(()) };
+        let vertex = vertex.only()?.clone();
+        let fragment = match state.bound.fragment.as_ref().filter(|_| !state.graphics.discard) {
+            Some(f) => Some(f.fragment(FragmentKey::of(&state.graphics))?),
+            None => None,
+        };
+        let changed = std::mem::replace(&mut state.changed, Groups::empty());
+        self.graphics.changed.0 |= changed;
+        if std::mem::take(&mut state.vertex_buffers_changed) {
+            self.graphics.causes |= Causes::BUFFERS;
+        }
+        state.shaders_changed = false;
+        let rebinds = std::mem::take(&mut state.push_changed) | (state.graphics_sets.changed != 0);
+        self.graphics.pushed = self.push_sets(&mut state.graphics_sets, self.graphics.pushed)?;
+        let buffers = state.vertex_buffers.map(|b| (b.address, b.size));
+        let parts = Parts {
+            state: &state.graphics,
+            vertex: &vertex,
+            fragment: fragment.as_ref(),
+            sets: &state.graphics_sets,
+            pushed: self.graphics.pushed,
+            push: &state.push,
+            rebinds,
+            buffers: &buffers,
+            index: state.index,
+        };
+        self.draw_parts(&parts, draw)
     }
 }
 
@@ -35,11 +72,12 @@ impl backend::Encoder<Intel> for Encoder {
         self.batch.end()
     }
 
-    fn begin_rendering(&mut self, _rendering: &Rendering<Intel>) -> Result<()> {
-        missing("renderings")
+    fn begin_rendering(&mut self, rendering: &Rendering<Intel>) -> Result<()> {
+        self.begin(rendering)
     }
 
     fn end_rendering(&mut self, _rendering: &Rendering<Intel>) -> Result<u8> {
+        self.targets = None;
         Ok(0)
     }
 
@@ -48,7 +86,7 @@ impl backend::Encoder<Intel> for Encoder {
             return missing("conditional dispatches");
         }
         let Some(shader) = state.compute.clone() else { return Ok(()) };
-        let v = shader.compute()?;
+        let v = shader.only()?;
         self.pushed = self.push_sets(&mut state.compute_sets, self.pushed)?;
         self.dispatch_program(v, (&state.compute_sets, self.pushed), &state.push, dispatch)
     }
@@ -110,11 +148,17 @@ impl backend::Encoder<Intel> for Encoder {
 
     fn clear_attachments(
         &mut self,
-        _state: &mut CommandState<Intel>,
-        _attachments: &[vk::ClearAttachment],
-        _rects: &[vk::ClearRect],
+        state: &mut CommandState<Intel>,
+        attachments: &[vk::ClearAttachment],
+        rects: &[vk::ClearRect],
     ) -> Result<()> {
-        missing("clears of attachments")
+        let Some(rendering) = &state.rendering else { return Ok(()) };
+        let clears = clear::Clear::of_attachments(rendering, attachments);
+        let (samples, mask) = (samples(rendering), rendering.view_mask);
+        for rect in rects {
+            clear::rectangle(self, &clears, rect, samples, mask, state.condition)?;
+        }
+        Ok(())
     }
 
     fn begin_feedback(&mut self, _counters: &Counters) -> Result<()> {

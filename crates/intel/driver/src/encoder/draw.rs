@@ -1,0 +1,406 @@
+//! Draws.
+//!
+//! A draw makes binding tables and constants if what they are made of changed, the packets whose state changed
+//! ([`crate::graphics`]), and the primitive.
+
+use std::sync::Arc;
+
+use tepui_intel_compiler::StageInfo;
+use tepui_intel_compiler::stage::{FragmentInfo, VertexElement, VertexInfo};
+use tepui_intel_compiler::vue::Setup;
+use tepui_intel_packets::bindings::{
+    State3dBindingTablePointersPs, State3dBindingTablePointersVs, State3dConstantBody,
+    State3dConstantPs, State3dConstantVs, State3dSamplerStatePointersPs,
+    State3dSamplerStatePointersVs,
+};
+use tepui_intel_packets::mi::MiLoadRegisterMem;
+use tepui_intel_packets::vertex::{Primitive3d, State3dIndexBuffer, State3dVertexBuffers};
+use tepui_ir::Stage;
+use tepui_vulkan::backend::{Counts, Draw};
+use tepui_vulkan::command::{BindPoint, IndexBuffer, MAX_PUSH};
+use tepui_vulkan::state::{GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX};
+use tepui_vulkan::{Error, Result};
+
+use super::Encoder;
+use super::bindings::{Inputs, PushedSets};
+use super::hardware::{Partition, mocs};
+use crate::flush::Mode;
+use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
+use crate::graphics::{Causes, Context, Kind, Out, RULES};
+use crate::shader::{Variant, compile_error};
+use crate::space;
+
+/// Registers of indirect draws: vertices, instances, first vertex, first instance, base vertex. source: genxml, 3DPRIM_*
+const VERTEX_COUNT: u64 = 0x2434;
+const INSTANCE_COUNT: u64 = 0x2438;
+const START_VERTEX: u64 = 0x2430;
+const START_INSTANCE: u64 = 0x243c;
+const BASE_VERTEX: u64 = 0x2440;
+
+/// What the draws so far have emitted.
+#[derive(Default)]
+pub struct Graphics {
+    /// Causes of changes since the last draw.
+    pub causes: Causes,
+    /// Groups of state that changed since the last draw.
+    pub changed: AllAtFirst,
+    /// Bytes of each rule of the last draw.
+    emitted: Vec<Vec<u8>>,
+    /// Programs of the last draw.
+    programs: Option<(Arc<Variant>, Option<Arc<Variant>>)>,
+    /// Sources of the fragment's attributes.
+    setup: Option<Setup>,
+    /// Block of binding tables of the last draw's.
+    block: u64,
+    /// Binding tables and sampler tables of the stages.
+    tables: [[u32; 2]; 2],
+    /// The index buffer that was emitted.
+    index: Option<IndexBuffer>,
+    /// Bytes of an index of the last draw.
+    index_bytes: u32,
+    /// Sets that are pushed.
+    pub pushed: PushedSets,
+}
+
+/// Groups of state; all of them at first.
+pub struct AllAtFirst(pub Groups);
+
+impl Default for AllAtFirst {
+    fn default() -> Self {
+        AllAtFirst(Groups::all())
+    }
+}
+
+/// What a draw is made of.
+pub struct Parts<'a> {
+    /// Graphics state.
+    pub state: &'a GraphicsState,
+    /// Vertex program.
+    pub vertex: &'a Arc<Variant>,
+    /// Fragment program.
+    pub fragment: Option<&'a Arc<Variant>>,
+    /// Descriptor sets.
+    pub sets: &'a BindPoint,
+    /// Those that are pushed.
+    pub pushed: PushedSets,
+    /// Push constants.
+    pub push: &'a [u8; MAX_PUSH],
+    /// Sets, push constants or targets changed since the last draw.
+    pub rebinds: bool,
+    /// Addresses and sizes of vertex buffers.
+    pub buffers: &'a [(u64, u64); MAX_VERTEX],
+    /// Index buffer.
+    pub index: Option<IndexBuffer>,
+}
+
+fn vertex_info(v: &Variant) -> Result<&VertexInfo> {
+    match &v.stage {
+        StageInfo::Vertex(info) => Ok(info),
+        _ => Err(Error::unsupported("draws with a program that is none of vertices")),
+    }
+}
+
+fn fragment_info(v: &Variant) -> Result<&FragmentInfo> {
+    match &v.stage {
+        StageInfo::Fragment(info) => Ok(info),
+        _ => Err(Error::unsupported("draws with a program that is none of fragments")),
+    }
+}
+
+impl Encoder {
+    /// Draws in the current rendering.
+    ///
+    /// # Errors
+    /// When there is no memory, or state that is not supported.
+    pub(super) fn draw_parts(&mut self, p: &Parts<'_>, draw: &Draw) -> Result<()> {
+        if matches!(draw, Draw::Direct(c) if c.count == 0 || c.instances == 0) {
+            return Ok(());
+        }
+        let info = vertex_info(p.vertex)?;
+        let fragment = p.fragment.map(|f| fragment_info(f).map(|i| (f, i))).transpose()?;
+        self.take_programs(p, info, fragment.map(|f| f.1))?;
+        let index = p.index.filter(|_| draw.is_indexed());
+        self.bind_stages(p)?;
+        self.emit_rules(p, info, fragment.map(|(v, i)| (&**v, i)), index)?;
+        if let Some(index) = index.filter(|&i| self.graphics.index != Some(i)) {
+            self.graphics.index = Some(index);
+            let generation = self.device.generation();
+            self.emit(&State3dIndexBuffer {
+                mocs: u32::from(mocs(generation)),
+                index_format: match index.index_bytes {
+                    1 => 0,
+                    2 => 1,
+                    _ => 2,
+                },
+                buffer_starting_address: index.address,
+                buffer_size: index.size.min(u64::from(u32::MAX)) as u32,
+                ..State3dIndexBuffer::default()
+            })?;
+        }
+        match *draw {
+            Draw::Direct(counts) => self.direct(info, &counts),
+            Draw::Indirect { address, count, stride, count_address, indexed, draw_index } => {
+                if count_address.is_some() {
+                    return Err(Error::unsupported("draws of a count in memory on Intel's GPUs"));
+                }
+                for k in 0..count {
+                    let at = address + u64::from(k) * u64::from(stride);
+                    self.indirect(info, at, indexed, draw_index + k)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes other programs than those of the last draw.
+    fn take_programs(
+        &mut self,
+        p: &Parts<'_>,
+        info: &VertexInfo,
+        fragment: Option<&FragmentInfo>,
+    ) -> Result<()> {
+        let g = &mut self.graphics;
+        let same = g.programs.as_ref().is_some_and(|(vertex, fragment)| {
+            let equal = match (fragment, p.fragment) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (None, None) => true,
+                _ => false,
+            };
+            equal && Arc::ptr_eq(vertex, p.vertex)
+        });
+        if !same {
+            let inputs = fragment.map_or(&[][..], |f| &f.inputs);
+            g.setup = Some(info.outputs.vue.setup(inputs).map_err(|e| compile_error(&e))?);
+            g.programs = Some((p.vertex.clone(), p.fragment.cloned()));
+            g.causes |= Causes::SHADERS;
+            self.keep(p.vertex);
+            if let Some(f) = p.fragment {
+                self.keep(f);
+            }
+        }
+        Ok(())
+    }
+
+    /// Binding tables, samplers and constants.
+    fn bind_stages(&mut self, p: &Parts<'_>) -> Result<()> {
+        let changes = Causes::SHADERS | Causes::RENDERING;
+        let moved = self.tables.last().map_or(0, |c| c.address) != self.graphics.block;
+        let rebinds = p.rebinds || moved || self.graphics.causes.intersects(changes);
+        if !rebinds {
+            return self.prepare(Mode::Graphics, Partition::Plain);
+        }
+        let colours = self.targets.as_ref().map(|t| (t.states, t.colours, t.nothing));
+        let (states, colours, nothing) = colours.unwrap_or(([0; MAX_COLOURS], 0, 0));
+        let targets: [u64; MAX_COLOURS] = std::array::from_fn(|location| {
+            let at = p.state.locations.iter().position(|&l| l == Some(location as u8));
+            at.filter(|k| colours >> k & 1 != 0).map_or(nothing, |k| states[k])
+        });
+        let inputs = Inputs {
+            sets: p.sets,
+            pushed: p.pushed,
+            push: p.push,
+            groups: [[0; 3]; 2],
+            targets: &targets,
+            nothing,
+            view: 0,
+        };
+        let stages = [Some(p.vertex), p.fragment];
+        let mut tables = [[0; 2]; 2];
+        // Tables of one draw are in one block: a second try finds room in the block that the first one began.
+        for _ in 0..2 {
+            let block = self.tables.last().map(|c| c.address);
+            for (to, v) in tables.iter_mut().zip(stages) {
+                if let Some(v) = v {
+                    *to = [self.binding_table(v, &inputs)?, self.sampler_table(v, &inputs)?];
+                }
+            }
+            if self.tables.last().map(|c| c.address) == block {
+                break;
+            }
+        }
+        self.graphics.block = self.tables.last().map_or(0, |c| c.address);
+        self.graphics.tables = tables;
+        self.prepare(Mode::Graphics, Partition::Plain)?;
+        // Constants take effect with the pointer to the binding table. source: SKL PRM volume 2a, 3DSTATE_CONSTANT_VS
+        let bodies = [
+            self.stage_constants(p.vertex, &inputs)?,
+            match p.fragment {
+                Some(v) => self.stage_constants(v, &inputs)?,
+                None => State3dConstantBody::default(),
+            },
+        ];
+        self.emit(&State3dConstantVs { constant_body: bodies[0], ..Default::default() })?;
+        self.emit(&State3dConstantPs { constant_body: bodies[1], ..Default::default() })?;
+        let [[vertex, vertex_samplers], [pixel, pixel_samplers]] = tables.map(|t| t.map(u64::from));
+        self.emit(&State3dBindingTablePointersVs { pointer_to_vs_binding_table: vertex })?;
+        self.emit(&State3dBindingTablePointersPs { pointer_to_ps_binding_table: pixel })?;
+        self.emit(&State3dSamplerStatePointersVs { pointer_to_vs_sampler_state: vertex_samplers })?;
+        self.emit(&State3dSamplerStatePointersPs { pointer_to_ps_sampler_state: pixel_samplers })
+    }
+
+    /// Constants of a stage in memory.
+    fn stage_constants(&mut self, v: &Variant, inputs: &Inputs<'_>) -> Result<State3dConstantBody> {
+        let registers = v.shared_registers();
+        if registers == 0 {
+            return Ok(State3dConstantBody::default());
+        }
+        let mut bytes = vec![0; 32 * registers as usize];
+        for (to, &w) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&v.places.words) {
+            *to = inputs.word(v, w).to_le_bytes();
+        }
+        let at = self.upload_state(&bytes, 64)?;
+        Ok(State3dConstantBody {
+            read_length_3: registers,
+            buffer_3: at.address,
+            ..State3dConstantBody::default()
+        })
+    }
+
+    /// Emits the packets whose state changed.
+    fn emit_rules(
+        &mut self,
+        p: &Parts<'_>,
+        info: &VertexInfo,
+        fragment: Option<(&Variant, &FragmentInfo)>,
+        index: Option<IndexBuffer>,
+    ) -> Result<()> {
+        let generation = self.device.generation();
+        let mut scratch = [(0, 0); 2];
+        let stages = [(Stage::Vertex, Some(&**p.vertex)), (Stage::Fragment, fragment.map(|f| f.0))];
+        for (to, (stage, v)) in scratch.iter_mut().zip(stages) {
+            let bytes = v.map_or(0, |v| v.scratch);
+            if let Some(s) = self.device.scratch(stage, bytes)? {
+                *to = (s.memory.address, s.log2_kib);
+                self.scratch.push(s);
+            }
+        }
+        let index_bytes = index.map_or(0, |i| i.index_bytes);
+        if index_bytes != self.graphics.index_bytes {
+            self.graphics.index_bytes = index_bytes;
+            self.graphics.causes |= Causes::INDEX;
+        }
+        let Some(setup) = self.graphics.setup.clone() else { return Ok(()) };
+        let Some(targets) = self.targets.clone() else {
+            return Err(Error::unsupported("a draw outside of a rendering"));
+        };
+        let context = Context {
+            generation,
+            state: p.state,
+            vertex: p.vertex,
+            vertex_info: info,
+            fragment,
+            setup: &setup,
+            scratch,
+            area: targets.area,
+            colours: targets.colours,
+            depth: targets.depth,
+            stencil: targets.stencil,
+            index_bytes,
+            buffers: p.buffers,
+        };
+        let causes = std::mem::take(&mut self.graphics.causes);
+        let changed = std::mem::replace(&mut self.graphics.changed.0, Groups::empty());
+        self.graphics.emitted.resize_with(RULES.len(), Vec::new);
+        for (k, rule) in RULES.iter().enumerate() {
+            if !rule.groups.intersects(changed) && !rule.causes.intersects(causes) {
+                continue;
+            }
+            let mut out = Out::new(generation);
+            let (Kind::Packets(make) | Kind::State { make, .. }) = rule.kind;
+            make(&context, &mut out)?;
+            if self.graphics.emitted[k] == out.bytes {
+                continue;
+            }
+            match rule.kind {
+                Kind::Packets(_) => self.emit_bytes(&out.bytes)?,
+                Kind::State { align, point, .. } => {
+                    let at = self.upload_state(&out.bytes, align)?;
+                    let mut pointer = Out::new(generation);
+                    point(at.address - space::DYNAMIC, &mut pointer)?;
+                    self.emit_bytes(&pointer.bytes)?;
+                }
+            }
+            self.graphics.emitted[k] = out.bytes;
+        }
+        Ok(())
+    }
+
+    /// Buffers with the numbers of a draw: the first vertex and instance at `ids`, or in new memory; the draw's number.
+    fn number_buffers(
+        &mut self,
+        info: &VertexInfo,
+        ids: Option<u64>,
+        [first_vertex, first_instance, draw_index]: [u32; 3],
+    ) -> Result<()> {
+        let reads_ids = info.elements.iter().any(|e| {
+            matches!(e, VertexElement::Ids { first_vertex, first_instance, .. }
+                if *first_vertex || *first_instance)
+        });
+        let reads_draw = info.elements.contains(&VertexElement::DrawIndex);
+        let generation = self.device.generation();
+        let put = |e: &mut Encoder, index: u32, (address, size): (u64, u32)| -> Result<()> {
+            e.emit(&State3dVertexBuffers { dword_length: 3 })?;
+            e.emit(&buffer(generation, index, (address, size), 0))
+        };
+        if reads_ids {
+            let at = match ids {
+                Some(at) => at,
+                None => {
+                    let words = [first_vertex, first_instance].map(u32::to_le_bytes);
+                    self.upload_state(words.as_flattened(), 64)?.address
+                }
+            };
+            put(self, IDS_BUFFER, (at, 8))?;
+        }
+        if reads_draw {
+            let at = self.upload_state(&draw_index.to_le_bytes(), 64)?.address;
+            put(self, DRAW_BUFFER, (at, 4))?;
+        }
+        Ok(())
+    }
+
+    fn direct(&mut self, info: &VertexInfo, c: &Counts) -> Result<()> {
+        let numbers = [c.base_vertex(), c.first_instance, c.draw_index];
+        self.number_buffers(info, None, numbers)?;
+        self.emit(&Primitive3d {
+            // Indices are fetched one by one. source: genxml, Vertex Access Type: RANDOM
+            vertex_access_type: c.indexed,
+            vertex_count_per_instance: c.count,
+            start_vertex_location: c.first,
+            instance_count: c.instances,
+            start_instance_location: c.first_instance,
+            base_vertex_location: if c.indexed { c.vertex_offset } else { 0 },
+            ..Primitive3d::default()
+        })
+    }
+
+    fn indirect(
+        &mut self,
+        info: &VertexInfo,
+        at: u64,
+        indexed: bool,
+        draw_index: u32,
+    ) -> Result<()> {
+        // First vertex (or base vertex) and first instance are the last two words of the parameters.
+        let ids = at + if indexed { 12 } else { 8 };
+        self.number_buffers(info, Some(ids), [0, 0, draw_index])?;
+        let plain = [VERTEX_COUNT, INSTANCE_COUNT, START_VERTEX, START_INSTANCE];
+        let with_base = [VERTEX_COUNT, INSTANCE_COUNT, START_VERTEX, BASE_VERTEX, START_INSTANCE];
+        let registers: &[u64] = if indexed { &with_base } else { &plain };
+        for (k, &register) in (0u64..).zip(registers) {
+            self.emit(&MiLoadRegisterMem {
+                register_address: register,
+                memory_address: at + 4 * k,
+                ..MiLoadRegisterMem::default()
+            })?;
+        }
+        if !indexed {
+            self.set_register(BASE_VERTEX, 0)?;
+        }
+        self.emit(&Primitive3d {
+            indirect_parameter_enable: true,
+            vertex_access_type: indexed,
+            ..Primitive3d::default()
+        })
+    }
+}

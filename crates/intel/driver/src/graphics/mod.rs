@@ -1,0 +1,283 @@
+//! State of draws: packets as functions of the pipeline, of dynamic state and of the rendering.
+//!
+//! Each rule of [`RULES`] makes the bytes of one or more packets and names the state that they depend on. An encoder makes those
+//! whose state changed and emits what differs from what it emitted last, so that equal state costs nothing.
+//!
+//! - [`vertex`]: fetch, URB, vertex shader; [`raster`]: clipping, setup, viewports; [`pixel`]: fragment shader, samples;
+//!   [`output`]: depth, stencil and blending
+
+pub mod output;
+pub mod pixel;
+pub mod raster;
+pub mod vertex;
+
+use bitflags::bitflags;
+use tepui_intel_chips::Generation;
+use tepui_intel_compiler::stage::{FragmentInfo, VertexInfo};
+use tepui_intel_compiler::vue::Setup;
+use tepui_intel_packets::{Packet, Revision};
+use tepui_vulkan::Result;
+use tepui_vulkan::state::{GraphicsState, Groups};
+use tepui_vulkan::vk;
+
+use crate::device::packet;
+use crate::shader::Variant;
+
+bitflags! {
+    /// Causes besides groups of dynamic state why packets change.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Causes: u8 {
+        /// Other shaders.
+        const SHADERS = 1;
+        /// Another rendering.
+        const RENDERING = 2;
+        /// Another size of indices.
+        const INDEX = 4;
+        /// Other vertex buffers.
+        const BUFFERS = 8;
+    }
+}
+
+/// What packets are made of.
+pub struct Context<'a> {
+    /// Generation.
+    pub generation: Generation,
+    /// Graphics state.
+    pub state: &'a GraphicsState,
+    /// The vertex program.
+    pub vertex: &'a Variant,
+    /// Its properties.
+    pub vertex_info: &'a VertexInfo,
+    /// The fragment program and its properties.
+    pub fragment: Option<(&'a Variant, &'a FragmentInfo)>,
+    /// Sources of the fragment's attributes.
+    pub setup: &'a Setup,
+    /// Address and logarithm of the KiB of scratch memory of vertices and of fragments.
+    pub scratch: [(u64, u32); 2],
+    /// Pixels that are rendered.
+    pub area: vk::Rect2D,
+    /// Colour attachments that there are, a bit each.
+    pub colours: u8,
+    /// There is a depth attachment, and a stencil attachment.
+    pub depth: bool,
+    /// There is a stencil attachment.
+    pub stencil: bool,
+    /// Bytes of an index; 0 for draws without indices.
+    pub index_bytes: u32,
+    /// Address, size in bytes and stride of each vertex buffer.
+    pub buffers: &'a [(u64, u64); tepui_vulkan::state::MAX_VERTEX],
+}
+
+/// Bytes of packets.
+pub struct Out {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    revision: Revision,
+}
+
+impl Out {
+    /// Nothing, for a generation.
+    pub fn new(generation: Generation) -> Out {
+        Out { bytes: Vec::new(), revision: tepui_intel_packets::revision(generation) }
+    }
+
+    /// Appends a packet.
+    ///
+    /// # Errors
+    /// When a value does not fit.
+    pub fn put<P: Packet>(&mut self, p: &P) -> Result<()> {
+        let from = self.bytes.len();
+        self.bytes.resize(from + P::INFO.size_bytes, 0);
+        p.pack_into_as(&mut self.bytes[from..], self.revision).map_err(packet)
+    }
+}
+
+/// A function that appends packets.
+pub type Make = fn(&Context<'_>, &mut Out) -> Result<()>;
+
+/// Kind of a rule.
+pub enum Kind {
+    /// Packets in the batch.
+    Packets(Make),
+    /// State in memory with an alignment, and the packet with its offset from the base of dynamic state.
+    State {
+        /// The state.
+        make: Make,
+        /// Alignment.
+        align: u64,
+        /// The packet that points to it.
+        point: fn(u64, &mut Out) -> Result<()>,
+    },
+}
+
+/// A rule.
+pub struct Rule {
+    /// Name, for messages.
+    pub name: &'static str,
+    /// Groups of state that change it.
+    pub groups: Groups,
+    /// Other causes that do.
+    pub causes: Causes,
+    /// What it makes.
+    pub kind: Kind,
+}
+
+const fn packets(name: &'static str, groups: Groups, causes: Causes, make: Make) -> Rule {
+    Rule { name, groups, causes, kind: Kind::Packets(make) }
+}
+
+const fn state(
+    name: &'static str,
+    groups: Groups,
+    causes: Causes,
+    (make, align): (Make, u64),
+    point: fn(u64, &mut Out) -> Result<()>,
+) -> Rule {
+    Rule { name, groups, causes, kind: Kind::State { make, align, point } }
+}
+
+/// The union of groups of state.
+const fn any(list: &[Groups]) -> Groups {
+    let (mut all, mut k) = (Groups::empty(), 0);
+    while k < list.len() {
+        all = all.union(list[k]);
+        k += 1;
+    }
+    all
+}
+
+const SHADERS: Causes = Causes::SHADERS;
+const RENDERING: Causes = Causes::RENDERING;
+const BOTH: Causes = SHADERS.union(RENDERING);
+const NONE: Causes = Causes::empty();
+
+/// The rules, in the order in which packets are emitted.
+///
+/// source: Mesa, genX_gfx_state.c, which says for each packet what it depends on
+pub static RULES: &[Rule] = &[
+    packets("urb", Groups::empty(), SHADERS, vertex::urb),
+    packets("vf", Groups::RESTART, Causes::INDEX, vertex::restart),
+    packets("topology", any(&[Groups::TOPOLOGY, Groups::PATCH]), NONE, vertex::topology),
+    packets("elements", Groups::VERTEX_ATTRIBUTES, SHADERS, vertex::elements),
+    packets(
+        "buffers",
+        any(&[Groups::VERTEX_ATTRIBUTES, Groups::VERTEX_STRIDES]),
+        Causes::BUFFERS,
+        vertex::buffers,
+    ),
+    packets("stages", Groups::DISCARD, SHADERS, vertex::stages),
+    packets(
+        "clip",
+        any(&[
+            Groups::PROVOKING,
+            Groups::NEGATIVE_ONE_TO_ONE,
+            Groups::VIEWPORT_COUNT,
+            Groups::DISCARD,
+        ]),
+        SHADERS,
+        raster::clip,
+    ),
+    packets("sf", any(&[Groups::LINE_WIDTH, Groups::PROVOKING]), SHADERS, raster::sf),
+    packets(
+        "raster",
+        any(&[
+            Groups::CULL_MODE,
+            Groups::FRONT_FACE,
+            Groups::POLYGON_MODE,
+            Groups::DEPTH_BIAS,
+            Groups::DEPTH_BIAS_ENABLE,
+            Groups::DEPTH_CLAMP,
+            Groups::DEPTH_CLIP,
+            Groups::SAMPLES,
+        ]),
+        NONE,
+        raster::raster,
+    ),
+    packets("setup", Groups::empty(), SHADERS, raster::setup),
+    packets("fragment", Groups::SAMPLES, BOTH, pixel::fragment),
+    packets("samples", any(&[Groups::SAMPLES, Groups::SAMPLE_MASK]), NONE, pixel::samples),
+    packets(
+        "depth and stencil",
+        any(&[
+            Groups::DEPTH_TEST,
+            Groups::DEPTH_WRITE,
+            Groups::DEPTH_COMPARE,
+            Groups::STENCIL_TEST,
+            Groups::STENCIL_OP,
+            Groups::STENCIL_COMPARE_MASK,
+            Groups::STENCIL_WRITE_MASK,
+            Groups::STENCIL_REFERENCE,
+        ]),
+        RENDERING,
+        output::depth_stencil,
+    ),
+    packets("ps blend", BLENDING, BOTH, output::ps_blend),
+    state("blend", BLENDING, BOTH, (output::blend, 64), output::blend_pointer),
+    state(
+        "colour calculator",
+        Groups::BLEND_CONSTANTS,
+        NONE,
+        (output::constants, 64),
+        output::constants_pointer,
+    ),
+    state(
+        "depth viewports",
+        any(&[Groups::VIEWPORTS, Groups::VIEWPORT_COUNT, Groups::DEPTH_CLAMP]),
+        NONE,
+        (raster::depth_viewports, 32),
+        raster::depth_viewports_pointer,
+    ),
+    state(
+        "viewports",
+        any(&[Groups::VIEWPORTS, Groups::VIEWPORT_COUNT, Groups::NEGATIVE_ONE_TO_ONE]),
+        RENDERING,
+        (raster::viewports, 64),
+        raster::viewports_pointer,
+    ),
+    state(
+        "scissors",
+        any(&[Groups::SCISSORS, Groups::SCISSOR_COUNT, Groups::VIEWPORT_COUNT]),
+        RENDERING,
+        (raster::scissors, 32),
+        raster::scissors_pointer,
+    ),
+];
+
+const BLENDING: Groups = any(&[
+    Groups::BLEND_ENABLE,
+    Groups::BLEND_EQUATION,
+    Groups::WRITE_MASK,
+    Groups::WRITE_ENABLE,
+    Groups::LOGIC_OP,
+    Groups::LOGIC_OP_ENABLE,
+    Groups::ALPHA_TO_COVERAGE,
+    Groups::ALPHA_TO_ONE,
+    Groups::LOCATIONS,
+]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_state_change_packets() {
+        let changes = RULES.iter().fold(Groups::empty(), |all, rule| all.union(rule.groups));
+        let others = any(&[
+            // Fetches stay within vertex buffers always.
+            Groups::ROBUST_VERTEX_INPUTS,
+            // The fragment program depends on it.
+            Groups::FIXED,
+            // Features that the driver does not offer.
+            Groups::DEPTH_BOUNDS,
+            Groups::DEPTH_BOUNDS_TEST,
+            Groups::SAMPLE_LOCATIONS,
+            Groups::SAMPLE_LOCATIONS_ENABLE,
+            Groups::LINE_MODE,
+            Groups::LINE_STIPPLE,
+            Groups::LINE_STIPPLE_ENABLE,
+            Groups::PATCH_ORIGIN,
+            Groups::RASTERIZATION_STREAM,
+        ]);
+        assert_eq!(changes, Groups::all().difference(others));
+    }
+}

@@ -1,0 +1,93 @@
+//! The fragment shader and samples.
+
+use tepui_intel_packets::pixel::{
+    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dWm,
+};
+use tepui_ir::DepthMode;
+use tepui_vulkan::Result;
+
+use super::{Context, Out};
+use crate::space;
+
+/// 3DSTATE_WM, 3DSTATE_PS and 3DSTATE_PS_EXTRA.
+pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let Some((v, info)) = c.fragment else {
+        out.put(&State3dWm { statistics_enable: true, ..State3dWm::default() })?;
+        out.put(&State3dPs::default())?;
+        return out.put(&State3dPsExtra::default());
+    };
+    let writes = info.targets != 0 && c.colours != 0 || info.depth.is_some() || info.stencil;
+    out.put(&State3dWm {
+        statistics_enable: true,
+        barycentric_interpolation_mode: info.barycentrics.into(),
+        // source: genxml: 2 is before the program
+        early_depth_stencil_control: if info.early_tests { 2 } else { 0 },
+        force_thread_dispatch_enable: if info.side_effects && !writes { 2 } else { 0 },
+        ..State3dWm::default()
+    })?;
+    let of = |width: u8| v.programs.iter().find(|p| p.width == width);
+    let pointer = |p: Option<&tepui_intel_compiler::Variant>| {
+        let base = v.code.address - space::CODE;
+        p.map_or((0, 0), |p| (base + u64::from(p.offset), u32::from(p.start)))
+    };
+    let [narrow, middle, wide] = [8, 16, 32].map(of);
+    let several = v.programs.len() > 1;
+    // A single program is kernel 0; of several, 8 channels are kernel 0, 32 kernel 1 and 16 kernel 2.
+    // source: SKL PRM volume 2a, 3DSTATE_PS, on kernel start pointers
+    let (zero, one, two) = match several {
+        true => (pointer(narrow), pointer(wide), pointer(middle)),
+        false => (pointer(v.programs.first()), (0, 0), (0, 0)),
+    };
+    let (scratch, log2) = c.scratch[1];
+    out.put(&State3dPs {
+        kernel_start_pointer_0: zero.0,
+        kernel_start_pointer_1: one.0,
+        kernel_start_pointer_2: two.0,
+        dispatch_grf_start_register_for_constant_setup_data_0: zero.1,
+        dispatch_grf_start_register_for_constant_setup_data_1: one.1,
+        dispatch_grf_start_register_for_constant_setup_data_2: two.1,
+        n8_pixel_dispatch_enable: narrow.is_some(),
+        n16_pixel_dispatch_enable: middle.is_some(),
+        n32_pixel_dispatch_enable: wide.is_some(),
+        vector_mask_enable: true,
+        binding_table_entry_count: (v.places.entries.len() as u32).min(255),
+        sampler_count: (v.places.samplers.len() as u32).min(16).div_ceil(4),
+        per_thread_scratch_space: log2,
+        scratch_space_base_pointer: scratch,
+        position_xy_offset_select: if info.sample_position { 3 } else { 0 },
+        push_constant_enable: v.shared_registers() > 0,
+        // source: Mesa, intel_device_info.c (`max_threads_per_psd`)
+        maximum_number_of_threads_per_psd: 64 - 1,
+        ..State3dPs::default()
+    })?;
+    out.put(&State3dPsExtra {
+        input_coverage_mask_state: u32::from(info.coverage),
+        pixel_shader_has_uav: info.side_effects,
+        pixel_shader_pulls_bary: info.pulls_barycentrics,
+        pixel_shader_computes_stencil: info.stencil,
+        pixel_shader_is_per_sample: info.per_sample,
+        attribute_enable: !info.inputs.is_empty(),
+        pixel_shader_uses_source_w: info.source_w,
+        pixel_shader_uses_source_depth: info.source_depth,
+        pixel_shader_computed_depth_mode: match info.depth {
+            None => 0,
+            Some(DepthMode::Any) => 1,
+            Some(DepthMode::Greater) => 2,
+            Some(DepthMode::Less | DepthMode::Unchanged) => 3,
+        },
+        pixel_shader_kills_pixel: info.kills,
+        omask_present_to_render_target: info.sample_mask,
+        pixel_shader_does_not_write_to_rt: u32::from(info.targets == 0 || c.colours == 0),
+        pixel_shader_valid: true,
+        ..State3dPsExtra::default()
+    })
+}
+
+/// 3DSTATE_MULTISAMPLE and 3DSTATE_SAMPLE_MASK.
+pub fn samples(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    out.put(&State3dMultisample {
+        number_of_multisamples: c.state.samples.max(1).trailing_zeros(),
+        ..State3dMultisample::default()
+    })?;
+    out.put(&State3dSampleMask { sample_mask: c.state.sample_mask & 0xffff })
+}
