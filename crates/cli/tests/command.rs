@@ -89,7 +89,8 @@ fn shaders_are_compiled_for_intel_and_stages_that_are_not_written_are_refused() 
     let wgsl = b"@group(0) @binding(0) var<storage, read_write> x: array<u32>;
         @compute @workgroup_size(32) fn main(@builtin(global_invocation_id) i: vec3<u32>) { x[i.x] *= 3u; }";
     let fragment = b"#version 450\nlayout(location = 0) in vec4 a; layout(location = 0) out vec4 c; void main() { c = a; }";
-    let hull = b"#version 450\nlayout(vertices = 3) out; void main() { gl_TessLevelOuter[0] = 1.0; }";
+    let hull =
+        b"#version 450\nlayout(vertices = 3) out; void main() { gl_TessLevelOuter[0] = 1.0; }";
     for gpu in ["skl", "tgl"] {
         let text = ok(&["compile", "-", "--gpu", gpu], wgsl);
         let has = text.contains("untyped surface write") && text.contains("SIMD16 shader: ");
