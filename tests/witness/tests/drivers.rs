@@ -67,21 +67,26 @@ const DRAWN: &[&str] = &[
 /// Groups that Tepui's driver runs on a render node, too.
 const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
 
-/// Groups that Tepui's driver runs on the virtual Skylake: those that compute with buffers.
+/// Groups that Tepui's driver runs on the virtual Skylake: those that compute with buffers, and some that draw.
 const ON_SKYLAKE: &[&str] = &[
     "algorithms",
     "atomics",
+    "blend",
     "commands",
     "compiled",
     "control",
     "convert",
+    "depth",
     "f16",
     "f32",
     "i16",
     "i32",
     "i64",
     "i8",
+    "logic",
+    "mask",
     "memory",
+    "stencil",
     "u16",
     "u32",
     "u64",
