@@ -66,7 +66,7 @@ pub struct Rule {
     pub id: &'static str,
     /// Severity of its findings.
     pub level: Level,
-    /// What it is about.
+    /// Part of a run that it is about.
     pub subject: Subject,
     /// Families whose models find it.
     pub families: &'static [Family],

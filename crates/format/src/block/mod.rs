@@ -114,7 +114,7 @@ impl BlockCodec {
         })
     }
 
-    /// What [`BlockCodec::decode_bytes`] or [`BlockCodec::decode_words`] gives.
+    /// The form in which [`BlockCodec::decode_bytes`] or [`BlockCodec::decode_words`] gives components.
     pub fn stored(&self) -> Stored {
         self.stored
     }

@@ -19,8 +19,7 @@ use tepui_intel_packets::output::{
     State3dViewportStatePointersSfClip, State3dWmDepthStencil,
 };
 use tepui_intel_packets::pixel::{
-    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
-    State3dWm,
+    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dWm,
 };
 use tepui_intel_packets::raster::{
     SfOutputAttributeDetail, State3dClip, State3dDrawingRectangle, State3dRaster, State3dSbe,
@@ -35,7 +34,7 @@ use tepui_intel_packets::vertex::{
 };
 
 use crate::memory::{self, Layout};
-use crate::{Bindings, Error, Machine, PAGE, constants, surface};
+use crate::{Bindings, Error, Machine, PAGE, constants, samples, surface};
 
 /// Buffers of the numbers of the draw. source: Mesa, anv_private.h (`ANV_SVGS_VB_INDEX`, `ANV_DRAWID_VB_INDEX`)
 const IDS_BUFFER: u32 = 31;
@@ -662,7 +661,7 @@ impl Builder<'_, '_> {
             ..State3dMultisample::default()
         })?;
         self.add(State3dSampleMask { sample_mask: 0xffff })?;
-        self.add(sample_pattern())?;
+        self.add(samples::pattern())?;
         let mut blend = BlendState::default().pack()?.to_vec();
         for k in 0..8 {
             let mut entry = BlendStateEntry::default();
@@ -782,26 +781,4 @@ fn depths(tile: &[u8; TILE_BYTES], [width, height]: [u32; 2]) -> Vec<f32> {
         f32::from_le_bytes(bytes.unwrap_or_default())
     };
     (0..height).flat_map(|y| (0..width).map(move |x| depth(x, y))).collect()
-}
-
-/// Vulkan's standard positions of one, two and four samples.
-fn sample_pattern() -> State3dSamplePattern {
-    let at = |sixteenths: u32| sixteenths as f32 / 16.0;
-    State3dSamplePattern {
-        n1x_sample0_x_offset: at(8),
-        n1x_sample0_y_offset: at(8),
-        n2x_sample0_x_offset: at(12),
-        n2x_sample0_y_offset: at(12),
-        n2x_sample1_x_offset: at(4),
-        n2x_sample1_y_offset: at(4),
-        n4x_sample0_x_offset: at(6),
-        n4x_sample0_y_offset: at(2),
-        n4x_sample1_x_offset: at(14),
-        n4x_sample1_y_offset: at(6),
-        n4x_sample2_x_offset: at(2),
-        n4x_sample2_y_offset: at(10),
-        n4x_sample3_x_offset: at(10),
-        n4x_sample3_y_offset: at(14),
-        ..State3dSamplePattern::default()
-    }
 }

@@ -9,6 +9,7 @@
 pub mod draw;
 pub mod image;
 mod memory;
+mod samples;
 mod sets;
 
 use std::collections::BTreeMap;
