@@ -1,4 +1,4 @@
-//! What a family implements: launches of compute programs before a draw, memory, and the programs of shaders.
+//! The part that a family implements: launches of compute programs before a draw, memory, and the programs of shaders.
 
 use std::sync::Arc;
 

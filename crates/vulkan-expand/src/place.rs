@@ -31,7 +31,7 @@ push_words! {
         pub in_buffer: u32,
         /// Bytes of a vertex.
         pub vertex_bytes: u32,
-        /// What the next stage leaves.
+        /// Outputs of the next stage.
         pub emission: EmissionSizes,
         /// Threads of that stage's workgroups.
         pub threads: u32,
@@ -63,7 +63,7 @@ push_words! {
         pub later: Long,
         /// Bytes of an evaluated vertex.
         pub vertex_bytes: u32,
-        /// What the geometry shader leaves.
+        /// Outputs of the geometry shader.
         pub emission: EmissionSizes,
         /// Vertices of a primitive that it reads.
         pub vertices: u32,
@@ -308,7 +308,7 @@ fn set_gather(
     to.set_groups(m, DrawParams::GATHER_GROUPS, [groups, one]);
 }
 
-/// What the tessellator makes of the patches of a draw.
+/// Results of the tessellator for the patches of a draw.
 struct Divided {
     /// Patches that are divided.
     patches: Value,

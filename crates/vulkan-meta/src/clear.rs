@@ -27,7 +27,7 @@ pub struct Clear {
 }
 
 impl Clear {
-    /// What a command clears of a rendering's attachments.
+    /// Parts of a rendering's attachments that a command clears.
     #[must_use]
     pub fn of_attachments<B: Backend>(
         rendering: &Rendering<B>,
@@ -54,7 +54,7 @@ impl Clear {
         c
     }
 
-    /// What a rendering clears at its beginning.
+    /// Parts of its attachments that a rendering clears at its beginning.
     #[must_use]
     pub fn of_loads<B: Backend>(rendering: &Rendering<B>) -> Clear {
         let clears = |a: &&Attachment<B>| a.load == vk::AttachmentLoadOp::CLEAR;

@@ -73,13 +73,13 @@ pub trait MetaEncoder {
     /// When there is no memory.
     fn reserve(&mut self, bytes: u64) -> Result<u64>;
 
-    /// How programs read the texels of a level of an image.
+    /// The way in which programs read the texels of a level of an image.
     ///
     /// # Errors
     /// When they cannot.
     fn reads<'a>(&self, level: &Level<'a, Self::Backend>) -> Result<Texels<'a, Self::Backend>>;
 
-    /// How programs write the texels of a level of an image.
+    /// The way in which programs write the texels of a level of an image.
     ///
     /// # Errors
     /// When they cannot.

@@ -168,9 +168,9 @@ pub enum Arrangement {
 /// are next to each other: the lowest bits are the column's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TileBits {
-    /// Those of the column.
+    /// Bits of the column.
     pub x: u32,
-    /// Those of the row.
+    /// Bits of the row.
     pub y: u32,
 }
 
@@ -220,7 +220,7 @@ impl Memory {
     }
 }
 
-/// How programs reach the texels of a level.
+/// The way in which programs reach the texels of a level.
 pub enum Texels<'a, B: Backend> {
     /// At addresses that they compute.
     Memory(Memory),

@@ -189,7 +189,7 @@ pub(crate) fn is_own_sample(s: &Shader, i: Inst) -> bool {
     s.def_inst(s.arg(i, 1)).is_some_and(|d| s.insts[d].attrs == Attrs::Builtin(Builtin::SampleId))
 }
 
-/// What a fragment shader reads and writes.
+/// Inputs and outputs of a fragment shader.
 #[derive(Default)]
 struct Fragment {
     info: FragmentInfo,

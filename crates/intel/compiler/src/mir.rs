@@ -215,7 +215,7 @@ pub enum Op {
         /// Channels of a cluster.
         cluster: u8,
     },
-    /// What channels take of the result of a scan.
+    /// The part of a scan's result that channels take.
     Scanned(Scanned),
     /// A message, whose response is the result.
     Send(Message),

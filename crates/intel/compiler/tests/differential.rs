@@ -77,7 +77,7 @@ fn listing(generation: Generation, p: &Program) -> String {
     text
 }
 
-/// What the scoreboard does not order, on Gen12. In-order instructions write in order.
+/// Rules of the scoreboard checker on Gen12. In-order instructions write in order.
 const RULES: Rules = Rules { in_order_writes: false, ..Rules::STRICT };
 
 /// Checks the scoreboard annotations of a program.

@@ -18,7 +18,7 @@ pub const RAW: u32 = 0x1ff;
 pub struct HwFormat {
     /// Its number.
     pub number: u32,
-    /// What the units do with it.
+    /// Uses that the units have for it.
     pub row: &'static SurfaceFormat,
     /// Sources of red, green, blue and alpha of what is read.
     pub swizzle: [Channel; 4],

@@ -97,7 +97,7 @@ pub enum SlotError {
     TooManyPaths,
 }
 
-/// What may be in flight at a place of a program.
+/// Results that may be in flight at a place of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
     /// For each slot, registers that its messages write.

@@ -23,7 +23,7 @@ pub struct Item<W> {
 pub enum Until {
     /// All of them.
     Empty,
-    /// Those of units.
+    /// Items of units.
     Units(UnitSet),
     /// The last one that writes to an address.
     Written(u64),

@@ -23,7 +23,7 @@ use tepui_vulkan_null::{Image, Null};
 /// The family of the images.
 pub type Family = Null<0>;
 
-/// How programs reach a surface's texels.
+/// The way in which programs reach a surface's texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// At addresses, in rows.

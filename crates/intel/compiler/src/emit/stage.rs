@@ -29,7 +29,7 @@ const SAMPLE_SHIFTS: u64 = 0x4444_0000;
 /// Bit of a header's first double word: the alpha of the first target precedes the colour. source: Mesa,
 /// brw_lower_logical_sends.cpp (`lower_fb_write_logical_send`)
 const ALPHA_PRESENT: u64 = 1 << 11;
-/// The same for stencil after it.
+/// Bit of that double word: stencil is part of the payload.
 const STENCIL_PRESENT: u64 = 1 << 14;
 /// Byte of the target's index in a header.
 const TARGET_INDEX: u16 = 8;

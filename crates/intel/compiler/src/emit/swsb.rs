@@ -184,7 +184,7 @@ impl State {
         if done { 0 } else { distance }
     }
 
-    /// What an instruction must wait for.
+    /// Dependencies that an instruction waits for.
     fn needs(&self, own: &Footprint) -> Waits {
         let mut waits = Waits::default();
         let mut distance = u32::MAX;
@@ -369,7 +369,7 @@ impl Pass {
         plan
     }
 
-    /// What is pending at the start of each block.
+    /// Pending accesses at the start of each block.
     fn entries(&mut self) -> Vec<Option<Entry>> {
         let blocks = self.first.len() - 1;
         let mut entries: Vec<Option<Entry>> = vec![None; blocks];

@@ -16,7 +16,7 @@ use tepui_ir_gen::{Config, LANES, SLOT, memory, program};
 
 /// Pixels of a row, of which there are as many.
 const ROW: u32 = 4;
-/// Where results begin in a part of the buffer, and the last word of the inputs.
+/// The start of results in a part of the buffer, and the last word of the inputs.
 const RESULTS: i32 = 64;
 const LAST_INPUT: i32 = 60;
 
@@ -118,7 +118,7 @@ fn vertex(seed: u64, config: &Config) -> Shader {
     })
 }
 
-/// What an execution leaves: the buffer, and the colours of pixels that are written.
+/// Results of an execution: the buffer, and the colours of pixels that are written.
 #[derive(PartialEq)]
 struct Left {
     buffer: Vec<u8>,

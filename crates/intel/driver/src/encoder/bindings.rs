@@ -14,7 +14,7 @@ use crate::space;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PushedSets([[u64; 2]; MAX_SETS]);
 
-/// What a program's table and constants are filled from.
+/// Sources of a program's table and constants.
 pub struct Inputs<'a> {
     /// Sets.
     pub sets: &'a BindPoint,

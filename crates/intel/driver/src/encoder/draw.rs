@@ -37,7 +37,7 @@ const START_VERTEX: u64 = 0x2430;
 const START_INSTANCE: u64 = 0x243c;
 const BASE_VERTEX: u64 = 0x2440;
 
-/// What the draws so far have emitted.
+/// State that the draws so far have emitted.
 #[derive(Default)]
 pub struct Graphics {
     /// Causes of changes since the last draw.
@@ -71,7 +71,7 @@ impl Default for AllAtFirst {
     }
 }
 
-/// What a draw is made of.
+/// Parts of a draw.
 pub struct Parts<'a> {
     /// Graphics state.
     pub state: &'a GraphicsState,
@@ -81,7 +81,7 @@ pub struct Parts<'a> {
     pub fragment: Option<&'a Arc<Variant>>,
     /// Descriptor sets.
     pub sets: &'a BindPoint,
-    /// Those that are pushed.
+    /// Sets that are pushed.
     pub pushed: PushedSets,
     /// Push constants.
     pub push: &'a [u8; MAX_PUSH],

@@ -43,7 +43,7 @@ impl Partition {
 /// The register of the partitions. source: genxml, L3CNTLREG
 const L3CNTLREG: u64 = 0x7034;
 
-/// What the commands so far have set.
+/// State that the commands so far have set.
 #[derive(Default)]
 pub struct Hardware {
     /// The pipeline.

@@ -38,7 +38,7 @@ bitflags! {
     }
 }
 
-/// What packets are made of.
+/// Inputs of packets.
 pub struct Context<'a> {
     /// Generation.
     pub generation: Generation,
@@ -118,7 +118,7 @@ pub struct Rule {
     pub groups: Groups,
     /// Other causes that do.
     pub causes: Causes,
-    /// What it makes.
+    /// The packets that it makes.
     pub kind: Kind,
 }
 
