@@ -19,7 +19,8 @@ use tepui_intel_packets::output::{
     State3dViewportStatePointersSfClip, State3dWmDepthStencil,
 };
 use tepui_intel_packets::pixel::{
-    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dWm,
+    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
+    State3dWm,
 };
 use tepui_intel_packets::raster::{
     SfOutputAttributeDetail, State3dClip, State3dDrawingRectangle, State3dRaster, State3dSbe,
@@ -34,7 +35,7 @@ use tepui_intel_packets::vertex::{
 };
 
 use crate::memory::{self, Layout};
-use crate::{Bindings, Error, Machine, PAGE, constants, samples, surface};
+use crate::{Bindings, Error, Machine, PAGE, constants, surface};
 
 /// Buffers of the numbers of the draw. source: Mesa, anv_private.h (`ANV_SVGS_VB_INDEX`, `ANV_DRAWID_VB_INDEX`)
 const IDS_BUFFER: u32 = 31;
@@ -661,7 +662,7 @@ impl Builder<'_, '_> {
             ..State3dMultisample::default()
         })?;
         self.add(State3dSampleMask { sample_mask: 0xffff })?;
-        self.add(samples::pattern())?;
+        self.add(State3dSamplePattern::standard())?;
         let mut blend = BlendState::default().pack()?.to_vec();
         for k in 0..8 {
             let mut entry = BlendStateEntry::default();

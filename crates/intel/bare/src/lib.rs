@@ -9,7 +9,6 @@
 pub mod draw;
 pub mod image;
 mod memory;
-mod samples;
 mod sets;
 
 use std::collections::BTreeMap;

@@ -517,3 +517,28 @@ pub static ALL: &[&PacketInfo] = &[
     State3dPolyStippleOffset::INFO,
     State3dPolyStipplePattern::INFO,
 ];
+
+impl State3dSamplePattern {
+    /// The standard positions of one, two and four samples. source: Vulkan specification, "Multisampling"
+    #[must_use]
+    pub fn standard() -> State3dSamplePattern {
+        let at = |sixteenths: u32| sixteenths as f32 / 16.0;
+        State3dSamplePattern {
+            n1x_sample0_x_offset: at(8),
+            n1x_sample0_y_offset: at(8),
+            n2x_sample0_x_offset: at(12),
+            n2x_sample0_y_offset: at(12),
+            n2x_sample1_x_offset: at(4),
+            n2x_sample1_y_offset: at(4),
+            n4x_sample0_x_offset: at(6),
+            n4x_sample0_y_offset: at(2),
+            n4x_sample1_x_offset: at(14),
+            n4x_sample1_y_offset: at(6),
+            n4x_sample2_x_offset: at(2),
+            n4x_sample2_y_offset: at(10),
+            n4x_sample3_x_offset: at(10),
+            n4x_sample3_y_offset: at(14),
+            ..State3dSamplePattern::default()
+        }
+    }
+}

@@ -206,28 +206,6 @@ fn set_register(register: u64, value: u32) -> MiLoadRegisterImm {
 const REGISTERS: [(u64, u32); 2] =
     [(0x20d8, 1 << 4 | 1 << 20), (0x7004, (1 << 1 | 1 << 4 | 1 << 9) * 0x1_0001)];
 
-/// The standard positions of samples. source: Vulkan specification, "Multisampling"
-fn sample_pattern() -> State3dSamplePattern {
-    let at = |sixteenths: u32| sixteenths as f32 / 16.0;
-    State3dSamplePattern {
-        n1x_sample0_x_offset: at(8),
-        n1x_sample0_y_offset: at(8),
-        n2x_sample0_x_offset: at(12),
-        n2x_sample0_y_offset: at(12),
-        n2x_sample1_x_offset: at(4),
-        n2x_sample1_y_offset: at(4),
-        n4x_sample0_x_offset: at(6),
-        n4x_sample0_y_offset: at(2),
-        n4x_sample1_x_offset: at(14),
-        n4x_sample1_y_offset: at(6),
-        n4x_sample2_x_offset: at(2),
-        n4x_sample2_y_offset: at(10),
-        n4x_sample3_x_offset: at(10),
-        n4x_sample3_y_offset: at(14),
-        ..State3dSamplePattern::default()
-    }
-}
-
 /// Sets the state that command buffers do not set.
 ///
 /// # Errors
@@ -251,7 +229,7 @@ pub fn start(device: &Arc<Device>) -> Result<()> {
     })?;
     out.put(&State3dWmChromakey::default())?;
     out.put(&State3dWmHzOp::default())?;
-    out.put(&sample_pattern())?;
+    out.put(&State3dSamplePattern::standard())?;
     out.put(&MiBatchBufferEnd::default())?;
     device.kernel.submit(&[], device.start_batch(&out.bytes), &[])
 }
