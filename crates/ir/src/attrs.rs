@@ -76,8 +76,10 @@ named_flags! {
         NONTEMPORAL = 6 "nontemporal",
         /// The handle may differ between invocations of a sub-group (`NonUniform`).
         NON_UNIFORM = 7 "nonuniform",
-        /// Accesses outside the buffer must read zero (or a bounded value) and drop writes.
+        /// Accesses of a buffer outside of its bounds must read zero and drop writes.
         ROBUST = 8 "robust",
+        /// Each component is inside or outside of the buffer by itself: the access joins several.
+        SEPARATE = 9 "separate",
     }
 }
 

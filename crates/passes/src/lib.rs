@@ -65,6 +65,7 @@ pub mod lower_subgroups;
 pub mod lower_tex;
 pub mod lower_vars;
 pub mod lower_ycbcr;
+mod multiples;
 pub mod multiview;
 pub mod nan_selects;
 pub mod pipeline;

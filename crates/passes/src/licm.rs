@@ -95,6 +95,9 @@ impl Licm {
                     self.homes[v] = OUTSIDE;
                 }
                 self.changed = true;
+                if !surely && let Attrs::Mem(m) = &mut s.insts[i].attrs {
+                    m.access |= Access::ROBUST;
+                }
                 out.push(i);
                 continue;
             }

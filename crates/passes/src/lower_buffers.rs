@@ -3,9 +3,13 @@
 //! A load reads `buffer_address + offset` if the whole access is inside `buffer_size`, else offset
 //! 0, and then its result is replaced by zero; the driver must give empty descriptors a readable
 //! address. Stores and atomics are predicated; an atomic outside returns zero.
+//!
+//! Components of accesses that [`crate::vectorise`] joined ([`Access::SEPARATE`]) are inside or outside
+//! each by itself. Such a load reads past the buffer if its first component is inside, but not past
+//! the line of [`crate::vectorise::LINE_LOG2`] that the component is in.
 
 use crate::edit::{Consts, push};
-use tepui_ir::{Attrs, Inst, Mem, Op, Region, Shader, Type, Value};
+use tepui_ir::{Access, Attrs, Inst, Mem, Op, Region, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
@@ -25,6 +29,11 @@ struct Lower<'a> {
     consts: Consts,
     changed: bool,
     wants: &'a dyn Fn(&Shader, Inst) -> bool,
+}
+
+/// The access of memory at a constant offset that stays of one of a buffer.
+fn unchecked(m: Mem, offset: i32) -> Mem {
+    Mem { offset, access: m.access - (Access::ROBUST | Access::SEPARATE), ..m }
 }
 
 impl Lower<'_> {
@@ -50,28 +59,31 @@ impl Lower<'_> {
         s.regions[r].insts = out;
     }
 
-    /// The offset with the constant part, and whether `bytes` from there on are inside.
-    fn bounds(
+    /// The offset with the constant part.
+    fn offset(&mut self, s: &mut Shader, i: Inst, m: Mem, out: &mut Vec<Inst>) -> Value {
+        self.changed = true;
+        let off = s.arg(i, 1);
+        if m.offset == 0 {
+            return off;
+        }
+        let k = self.consts.get(s, Type::B32, m.offset as u32 as u64);
+        push(s, out, i, Op::IAdd, Attrs::None, &[off, k], Type::B32)
+    }
+
+    /// Whether `bytes` from `off` on are inside: `off` is below `size - (bytes - 1)`, which is 0 if
+    /// they are more than the buffer has.
+    fn inside(
         &mut self,
         s: &mut Shader,
         i: Inst,
-        m: Mem,
+        off: Value,
         bytes: u32,
         out: &mut Vec<Inst>,
-    ) -> (Value, Value) {
-        self.changed = true;
-        let (handle, mut off) = (s.arg(i, 0), s.arg(i, 1));
-        if m.offset != 0 {
-            let k = self.consts.get(s, Type::B32, m.offset as u32 as u64);
-            off = push(s, out, i, Op::IAdd, Attrs::None, &[off, k], Type::B32);
-        }
-        let size = push(s, out, i, Op::BufferSize, Attrs::None, &[handle], Type::B32);
-        // offset <= size - bytes, without wrapping: size >= bytes and offset <= size -sat bytes.
-        let n = self.consts.get(s, Type::B32, u64::from(bytes));
-        let room = push(s, out, i, Op::USubSat, Attrs::None, &[size, n], Type::B32);
-        let a = push(s, out, i, Op::UGe, Attrs::None, &[room, off], Type::B1);
-        let b = push(s, out, i, Op::UGe, Attrs::None, &[size, n], Type::B1);
-        (off, push(s, out, i, Op::IAnd, Attrs::None, &[a, b], Type::B1))
+    ) -> Value {
+        let size = push(s, out, i, Op::BufferSize, Attrs::None, &[s.arg(i, 0)], Type::B32);
+        let n = self.consts.get(s, Type::B32, u64::from(bytes - 1));
+        let limit = push(s, out, i, Op::USubSat, Attrs::None, &[size, n], Type::B32);
+        push(s, out, i, Op::ULt, Attrs::None, &[off, limit], Type::B1)
     }
 
     fn address(&mut self, s: &mut Shader, i: Inst, off: Value, out: &mut Vec<Inst>) -> Value {
@@ -83,24 +95,25 @@ impl Lower<'_> {
     fn load(&mut self, s: &mut Shader, i: Inst, m: Mem, out: &mut Vec<Inst>) {
         let old = s.result(i);
         let ty = s.ty(old);
-        let (off, inside) = self.bounds(s, i, m, ty.size_bytes(), out);
+        let separate = m.access.contains(Access::SEPARATE);
+        let off = self.offset(s, i, m, out);
+        let bytes = if separate { ty.elem_bytes() } else { ty.size_bytes() };
+        let first = self.inside(s, i, off, bytes, out);
         let zero = self.consts.get(s, Type::B32, 0);
-        let safe = push(s, out, i, Op::Select, Attrs::None, &[inside, off, zero], Type::B32);
+        let safe = push(s, out, i, Op::Select, Attrs::None, &[first, off, zero], Type::B32);
         let addr = self.address(s, i, safe, out);
-        let v = push(s, out, i, Op::LoadGlobal, Attrs::Mem(Mem { offset: 0, ..m }), &[addr], ty);
+        let v = push(s, out, i, Op::LoadGlobal, Attrs::Mem(unchecked(m, 0)), &[addr], ty);
         let none = self.consts.splat(s, ty, 0);
         let cond = if ty.is_scalar() {
-            inside
+            first
         } else {
-            push(
-                s,
-                out,
-                i,
-                Op::Vec,
-                Attrs::None,
-                &vec![inside; ty.comps() as usize],
-                ty.with_bits(1),
-            )
+            let mut each = vec![first; ty.comps() as usize];
+            if separate {
+                for (k, cond) in each.iter_mut().enumerate().skip(1) {
+                    *cond = self.inside(s, i, off, (k as u32 + 1) * ty.elem_bytes(), out);
+                }
+            }
+            push(s, out, i, Op::Vec, Attrs::None, &each, ty.with_bits(1))
         };
         let sel = s.make_inst(Op::Select, Attrs::None, &[cond, v, none], &[]);
         s.set_results(sel, &[old]);
@@ -110,14 +123,15 @@ impl Lower<'_> {
     fn guarded(&mut self, s: &mut Shader, i: Inst, m: Mem, op: Op, out: &mut Vec<Inst>) {
         let results = s.results(i).to_vec();
         let ty = if op == Op::StoreGlobal { s.ty(s.arg(i, 2)) } else { s.ty(results[0]) };
-        let (off, inside) = self.bounds(s, i, m, ty.size_bytes(), out);
+        let off = self.offset(s, i, m, out);
+        let inside = self.inside(s, i, off, ty.size_bytes(), out);
         let mut then = Vec::new();
         let addr = self.address(s, i, off, &mut then);
         let mut args = vec![addr];
         args.extend_from_slice(&s.args(i)[2..]);
         let attrs = match s.insts[i].attrs {
-            Attrs::Atomic(a, m) => Attrs::Atomic(a, Mem { offset: 0, ..m }),
-            _ => Attrs::Mem(Mem { offset: 0, ..m }),
+            Attrs::Atomic(a, m) => Attrs::Atomic(a, unchecked(m, 0)),
+            _ => Attrs::Mem(unchecked(m, 0)),
         };
         let tys: Vec<Type> = results.iter().map(|&r| s.ty(r)).collect();
         let access = s.make_inst(op, attrs, &args, &tys);
@@ -131,10 +145,39 @@ impl Lower<'_> {
             s.make_inst(Op::Yield, Attrs::None, &none, &[]),
         );
         then.push(ya);
+        let mut other = Vec::new();
+        if m.access.contains(Access::SEPARATE) {
+            self.store_parts(s, i, m, off, &mut other);
+        }
+        other.push(yb);
         s.regions[a].insts = then;
-        s.regions[b].insts = vec![yb];
+        s.regions[b].insts = other;
         let cond = s.make_inst(Op::If, Attrs::If(a, b), &[inside], &[]);
         s.set_results(cond, &results);
         out.push(cond);
+    }
+
+    /// Stores the components that are inside of a buffer where the last one is outside.
+    fn store_parts(&mut self, s: &mut Shader, i: Inst, m: Mem, off: Value, out: &mut Vec<Inst>) {
+        let v = s.arg(i, 2);
+        let ty = s.ty(v);
+        for k in 0..u32::from(ty.comps()) - 1 {
+            let at = k * ty.elem_bytes();
+            let inside = self.inside(s, i, off, at + ty.elem_bytes(), out);
+            let mut then = Vec::new();
+            let part = push(s, &mut then, i, Op::Extract, Attrs::Index(k), &[v], ty.elem());
+            let addr = self.address(s, i, off, &mut then);
+            let align_log2 = m.align_log2.min(ty.elem_bytes().trailing_zeros() as u8);
+            let attrs = Attrs::Mem(Mem { align_log2, ..unchecked(m, at as i32) });
+            let store = s.make_inst(Op::StoreGlobal, attrs, &[addr, part], &[]);
+            s.insts[store].loc = s.insts[i].loc;
+            let ends = [0; 2].map(|_| s.make_inst(Op::Yield, Attrs::None, &[], &[]));
+            then.extend([store, ends[0]]);
+            let regions = [s.make_region(), s.make_region()];
+            s.regions[regions[0]].insts = then;
+            s.regions[regions[1]].insts = vec![ends[1]];
+            let cond = s.make_inst(Op::If, Attrs::If(regions[0], regions[1]), &[inside], &[]);
+            out.push(cond);
+        }
     }
 }

@@ -3,22 +3,79 @@
 //! Accesses are merged if they have the same op, the same address operands and access flags, and
 //! consecutive constant offsets; loads only across instructions that write nothing, stores only if
 //! nothing between them accesses memory.
+//!
+//! Accesses with [`Access::ROBUST`] are joined only where they lie in one aligned line of
+//! [`LINE_LOG2`]: offsets do not wrap from the first to the last, and no load of a line of which a
+//! part is in the buffer reaches past the buffer's page. The joined access is
+//! [`Access::SEPARATE`], so that a component outside does not take those inside with it.
 
 use crate::edit::push;
+use crate::multiples::Multiples;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use tepui_ir::{Access, Attrs, Extend, Inst, Mem, Op, Props, Region, Shader, Type, Value};
+use tepui_ir::{Access, Attrs, Extend, Inst, Mem, Op, Props, Region, ResKind, Shader, Type, Value};
 
 /// Maximum number of components of a merged access.
 const MAX_COMPS: u32 = 4;
 
+/// Bytes, as a power of two, of which accesses that are checked against bounds stay in one line.
+/// Drivers give buffers addresses that are multiples of it, and uniform buffers sizes.
+pub const LINE_LOG2: u8 = 4;
+
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
+    let robust = |s: &Shader, i: Inst| match s.insts[i].attrs {
+        Attrs::Mem(m) => m.access.contains(Access::ROBUST),
+        _ => false,
+    };
+    let multiples = s.any(|s, _, i| robust(s, i)).then(|| Multiples::new(s));
     let mut changed = false;
     let root = s.root;
-    region(s, root, &mut changed);
+    region(s, root, multiples.as_ref(), &mut changed);
     changed
+}
+
+/// Marks all accesses of buffers as [`Access::ROBUST`].
+pub fn mark_robust(s: &mut Shader) -> bool {
+    let mut changed = false;
+    for d in s.insts.values_mut() {
+        let m = match (d.op, &mut d.attrs) {
+            (Op::LoadBuffer | Op::StoreBuffer, Attrs::Mem(m))
+            | (Op::AtomicBuffer, Attrs::Atomic(_, m)) => m,
+            _ => continue,
+        };
+        changed |= !m.access.contains(Access::ROBUST);
+        m.access |= Access::ROBUST;
+    }
+    changed
+}
+
+/// An offset modulo a power of two: all that is known of the address operand of a group.
+#[derive(Clone, Copy)]
+struct Modulo {
+    log2: u8,
+    offset: u32,
+}
+
+impl Modulo {
+    /// The operand of an access, as it and the access' own alignment tell.
+    fn new(s: &Shader, multiples: &Multiples, offset: Value, m: Mem) -> Modulo {
+        match s.as_const(offset) {
+            Some(c) => Modulo { log2: 32, offset: c as u32 },
+            None if multiples.log2(offset) >= m.align_log2 => {
+                Modulo { log2: multiples.log2(offset), offset: 0 }
+            }
+            None => Modulo { log2: m.align_log2, offset: (m.offset as u32).wrapping_neg() },
+        }
+    }
+
+    /// Whether bytes from a constant offset on are in one line.
+    fn in_line(self, from: i32, bytes: u32) -> bool {
+        let line = 1u32 << self.log2.min(LINE_LOG2);
+        let at = self.offset.wrapping_add(from as u32) % line;
+        at + bytes <= line
+    }
 }
 
 /// The properties in which merged accesses must agree: op, address operands, access flags, bits of
@@ -44,7 +101,8 @@ fn access(s: &Shader, i: Inst) -> Option<(Key, Mem, u32)> {
     let (lead, ty) =
         if is_store(d.op) { (n - 1, s.ty(args[n - 1])) } else { (n, s.ty(s.result(i))) };
     let lead = args[..lead].iter().copied().collect();
-    let key = Key { op: d.op, lead, access: m.access, index: m.index, bits: ty.bits() };
+    let access = m.access.difference(Access::SEPARATE);
+    let key = Key { op: d.op, lead, access, index: m.index, bits: ty.bits() };
     Some((key, m, u32::from(ty.comps())))
 }
 
@@ -65,13 +123,16 @@ struct Member {
 #[derive(Default)]
 struct Groups {
     members: Vec<BTreeSet<Member>>,
+    /// The address operand of groups whose accesses must stay in a line.
+    modulo: Vec<Option<Modulo>>,
     /// Group of each instruction of the region.
     of: Vec<Option<usize>>,
 }
 
 impl Groups {
-    fn new(s: &Shader, insts: &[Inst]) -> Groups {
-        let mut g = Groups { members: Vec::new(), of: Vec::with_capacity(insts.len()) };
+    fn new(s: &Shader, insts: &[Inst], multiples: Option<&Multiples>) -> Groups {
+        let mut g =
+            Groups { members: Vec::new(), modulo: Vec::new(), of: Vec::with_capacity(insts.len()) };
         // Groups that more may join. One kind of store only is open at a time, as stores of others
         // are writes between them.
         let mut loads: FxHashMap<Key, usize> = FxHashMap::default();
@@ -95,6 +156,12 @@ impl Groups {
             }
             g.of.push(access.map(|(key, mem, comps)| {
                 let new = g.members.len();
+                let modulo = match (key.lead.last(), multiples) {
+                    (Some(&offset), Some(multiples)) if key.access.contains(Access::ROBUST) => {
+                        Some(Modulo::new(s, multiples, offset, mem))
+                    }
+                    _ => None,
+                };
                 let group = if is_store(key.op) {
                     stores.get_or_insert((key, new)).1
                 } else {
@@ -102,6 +169,11 @@ impl Groups {
                 };
                 if group == new {
                     g.members.push(BTreeSet::new());
+                    g.modulo.push(modulo);
+                } else if let (Some(known), Some(m)) = (&mut g.modulo[group], modulo)
+                    && m.log2 > known.log2
+                {
+                    *known = m;
                 }
                 g.members[group].insert(Member { offset: mem.offset, at, comps });
                 group
@@ -112,18 +184,27 @@ impl Groups {
 }
 
 /// A run of a group around an access: neighbours in both directions without overlap.
-fn run_around(group: &BTreeSet<Member>, me: Member, step: i32) -> (Vec<Member>, u32) {
+fn run_around(
+    group: &BTreeSet<Member>,
+    modulo: Option<Modulo>,
+    me: Member,
+    step: i32,
+) -> (Vec<Member>, u32) {
     let end = |m: &Member| m.offset + m.comps as i32 * step;
+    let fits = |first: &Member, comps: u32| {
+        let bytes = comps * step as u32;
+        comps <= MAX_COMPS && modulo.is_none_or(|m| m.in_line(first.offset, bytes))
+    };
     let (mut run, mut total) = (vec![me], me.comps);
     for &m in group.range(..me).rev() {
-        if end(&m) != run[0].offset || total + m.comps > MAX_COMPS {
+        if end(&m) != run[0].offset || !fits(&m, total + m.comps) {
             break;
         }
         total += m.comps;
         run.insert(0, m);
     }
     for &m in group.range(me..).skip(1) {
-        if end(&run[run.len() - 1]) != m.offset || total + m.comps > MAX_COMPS {
+        if end(&run[run.len() - 1]) != m.offset || !fits(&run[0], total + m.comps) {
             break;
         }
         total += m.comps;
@@ -132,14 +213,20 @@ fn run_around(group: &BTreeSet<Member>, me: Member, step: i32) -> (Vec<Member>, 
     (run, total)
 }
 
-fn region(s: &mut Shader, r: Region, changed: &mut bool) {
+/// Whether the size of what a handle names is a multiple of a line.
+fn whole_lines(s: &Shader, handle: Option<&Value>) -> bool {
+    let Some(d) = handle.and_then(|&h| s.def_inst(h)) else { return false };
+    matches!(s.insts[d].attrs, Attrs::Res(r, _) if s.resources[r].kind == ResKind::UniformBuffer)
+}
+
+fn region(s: &mut Shader, r: Region, multiples: Option<&Multiples>, changed: &mut bool) {
     for i in s.regions[r].insts.clone() {
         for q in s.inst_regions(i) {
-            region(s, q, changed);
+            region(s, q, multiples, changed);
         }
     }
     let insts = s.regions[r].insts.clone();
-    let mut groups = Groups::new(s, &insts);
+    let mut groups = Groups::new(s, &insts, multiples);
     if groups.members.iter().all(|m| m.len() < 2) {
         return;
     }
@@ -148,6 +235,7 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
     let mut replace: Vec<Option<Vec<Inst>>> = vec![None; insts.len()];
     for at in 0..insts.len() {
         let Some(group) = groups.of[at] else { continue };
+        let modulo = groups.modulo[group];
         let group = &mut groups.members[group];
         let Some((Key { op, lead, bits, .. }, mem, comps)) = access(s, insts[at]) else { continue };
         let me = Member { offset: mem.offset, at, comps };
@@ -157,7 +245,7 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
         }
         let store = is_store(op);
         let step = i32::from(bits.max(8) / 8);
-        let (run, total) = run_around(group, me, step);
+        let (run, total) = run_around(group, modulo, me, step);
         // Later accesses look only for those after them.
         group.remove(&me);
         if run.len() < 2 {
@@ -179,7 +267,10 @@ fn region(s: &mut Shader, r: Region, changed: &mut bool) {
         *changed = true;
         let ty = Type::vec(bits, total as u8);
         let first = insts[run[0].at];
-        let Attrs::Mem(m) = s.insts[first].attrs else { continue };
+        let Attrs::Mem(mut m) = s.insts[first].attrs else { continue };
+        if modulo.is_some() && !whole_lines(s, lead.first()) {
+            m.access |= Access::SEPARATE;
+        }
         if store {
             // At the place of the last store, when all values exist.
             let last = run.iter().map(|g| g.at).max().unwrap_or(at);

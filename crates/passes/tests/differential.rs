@@ -239,3 +239,79 @@ fn tables_keep_every_element() {
         assert_eq!(words(&s), want, "{text}\nbecame\n{s}");
     }
 }
+
+/// Random runs of accesses next to each other, at an offset that is a multiple of a push constant.
+fn neighbours(rng: &mut tepui_ir_gen::Rng) -> String {
+    let mut body = String::from(
+        "    %0:b32 = const[0x0]
+    %1:b64 = descriptor[@r0] %0
+    %2:b64 = descriptor[@r1] %0
+    %3:b32 = const[0x7]
+    %4:b32 = load_push[align 4] %0
+",
+    );
+    let by = 2 + rng.below(4);
+    body += &format!("    %5:b32 = const[{by:#x}]\n    %6:b32 = ishl %4, %5\n");
+    let mut next = 7;
+    for run in 0..3 {
+        let first = rng.below(12) as i32 - 4;
+        let offsets = (first..first + 2 + rng.below(3) as i32).map(|word| 4 * word);
+        let loads = rng.below(3) > 0;
+        let mut results = String::new();
+        for offset in offsets {
+            if loads {
+                body += &format!("    %{next}:b32 = load_buffer[align 4 offset {offset}] %2, %6\n");
+                let to = 1024 + 64 * run + offset;
+                results += &format!("    store_buffer[align 4 offset {to}] %1, %6, %{next}\n");
+                next += 1;
+            } else {
+                body += &format!("    store_buffer[align 4 offset {offset}] %2, %6, %3\n");
+            }
+        }
+        body += &results;
+    }
+    format!(
+        "shader compute \"main\" {{\n  workgroup_size 1 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"results\"
+  resource storage_buffer set 0 binding 1 count 1 2d float \"data\"\n  body {{\n{body}    yield\n  }}\n}}\n",
+    )
+}
+
+/// Joined accesses leave what each by itself leaves where buffers end in the middle of them, or offsets
+/// begin before the buffer.
+#[test]
+fn joined_accesses_keep_what_is_inside() {
+    use tepui_ir::interp::{Memory, dispatch};
+    let mut rng = tepui_ir_gen::Rng::new(11);
+    let mut joined = 0;
+    for _ in 0..600 {
+        let text = neighbours(&mut rng);
+        let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let mut start = Memory::default();
+        // Most buffers end within what some of 16 runs access.
+        for (binding, words) in [(0, 512), (1, 1 + rng.below(140) as u32)] {
+            let bytes = (0..words).flat_map(|k| (k * 77 + 1).to_le_bytes()).collect();
+            start.buffers.insert((0, binding, 0), bytes);
+        }
+        let execute = |s: &Shader| {
+            let results = (0..16u32).map(|k| {
+                let mut memory = start.clone();
+                memory.push = k.to_le_bytes().to_vec();
+                dispatch(s, [1; 3], &mut memory, 1 << 20).unwrap_or_else(|e| panic!("{e}\n{s}"));
+                memory.buffers
+            });
+            results.collect::<Vec<_>>()
+        };
+        let want = execute(&s);
+        tepui_passes::vectorise::mark_robust(&mut s);
+        for pass in ["vectorise", "simplify", "dce", "lower_buffers", "simplify", "dce"] {
+            (pipeline::find(pass).unwrap().run)(&mut s);
+            validate(&s).unwrap_or_else(|e| panic!("{pass}: {e}\n{text}\nbecame\n{s}"));
+            assert!(execute(&s) == want, "{pass}:\n{text}\nbecame\n{s}");
+            if pass == "vectorise" {
+                joined += usize::from(s.to_string().contains("separate"));
+            }
+        }
+    }
+    assert!(joined > 300, "{joined} of 600 programs with joined accesses");
+}

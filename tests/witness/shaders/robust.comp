@@ -7,7 +7,8 @@ layout(std430, binding = 1) readonly buffer B { uvec4 b[]; };
 layout(std140, binding = 2) uniform C { uvec4 c[64]; };
 layout(std430, binding = 3) buffer D { uint d[]; };
 layout(std430, binding = 4) buffer E { uint e[]; };
-layout(std430, binding = 5) writeonly buffer Out { uint r[]; };
+layout(std430, binding = 5) writeonly buffer F { uint f[]; };
+layout(std430, binding = 6) writeonly buffer Out { uint r[]; };
 
 void main()
 {
@@ -26,5 +27,15 @@ void main()
     else
         atomicAdd(e[i], 1);
     r[8 * i + 6] = a[0xfffffff0u + (i & 15)];
-    r[8 * i + 7] = i;
+    // Neighbours of which one is outside: before the beginning, after the end.
+    r[8 * i + 7] = b[i - 1].w + b[i].x;
+    r[512 + 4 * i] = a[i - 1] ^ a[i];
+    r[512 + 4 * i + 1] = a[i * 2] ^ a[i * 2 + 1];
+    uint four = i * 4;
+    r[512 + 4 * i + 2] = (a[four] ^ a[four + 1]) + (a[four + 2] ^ a[four + 3]);
+    f[four] = i;
+    f[four + 1] = i + 1;
+    f[four + 2] = i + 2;
+    f[four + 3] = i + 3;
+    r[512 + 4 * i + 3] = i;
 }

@@ -57,7 +57,7 @@ use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
 use tepui_passes::{
     flatten_discards, fold_offsets, join_branches, lower_quads, multiview, nan_selects, preamble,
-    sink,
+    sink, vectorise,
 };
 use tepui_regalloc::{schedule, spill};
 
@@ -150,6 +150,9 @@ pub fn prepare(
     };
     let t = target(options);
     let mut p = Pipeline::new(t.lanes, &mut look);
+    if options.robust {
+        p.with(s, "mark_robust", vectorise::mark_robust);
+    }
     p.with(s, "lower_quads", lower_quads::run);
     p.optimise(s);
     if p.with(s, "flatten_discards", flatten_discards::run) {

@@ -45,8 +45,8 @@ use select::io;
 use target::target;
 use tepui_intel_isa::{Generation, layout};
 use tepui_ir::{Inst, Loc, Op, Shader, Stage, Value, stack};
-use tepui_passes::flatten_discards;
 use tepui_passes::pipeline::Pipeline;
+use tepui_passes::{flatten_discards, vectorise};
 use tepui_regalloc::alloc::{self, Registers};
 use tepui_regalloc::{RegSet, cse, dce, latency, liveness, phis, schedule, spill};
 
@@ -79,6 +79,8 @@ pub struct Options<'a> {
     pub sets: &'a [SetBinding],
     /// Channels of a thread: 8, 16 or 32; 0 chooses.
     pub width: u8,
+    /// Accesses of buffers out of bounds are defined.
+    pub robust: bool,
     /// Maximum number of registers that values take; 0 for all.
     pub registers: u16,
     /// Checks the IR after each pass and the allocation of registers; debug builds always do.
@@ -166,6 +168,9 @@ pub fn prepare(
         after(name, Snapshot::Ir(s));
     };
     let mut p = Pipeline::new(target(generation).lanes, &mut look);
+    if options.robust {
+        p.with(s, "mark_robust", vectorise::mark_robust);
+    }
     p.with(s, "system_values", system_values::run);
     p.optimise(s);
     if p.with(s, "flatten_discards", flatten_discards::run) {

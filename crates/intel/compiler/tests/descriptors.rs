@@ -24,10 +24,10 @@ fn check(text: &str, bindless: &[u32]) {
     tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let mut start = Memory { push: words(77, 16), ..Memory::default() };
     start.buffers.insert((0, 0, 0), vec![0; SLOT * LANES]);
-    // Buffers of different sizes, so that accesses past the end of one are inside of others. Accesses are of twelve bytes each:
-    // what is merged to one access is inside or outside as a whole.
+    // Buffers of different sizes, so that accesses past the end of one are inside of others; the ends of all are between the
+    // accesses of an invocation.
     for e in 0..3 {
-        start.buffers.insert((0, 1, e), words(1000 * (e + 1), 3 + 6 * e as usize));
+        start.buffers.insert((0, 1, e), words(1000 * (e + 1), 4 + 6 * e as usize));
     }
     let mut want = start.clone();
     let group = Group::workgroup(&s, [0; 3], [1; 3]);
@@ -38,7 +38,8 @@ fn check(text: &str, bindless: &[u32]) {
     }
     for generation in [Generation::Gen9, Generation::Gen12] {
         for width in [8, 16, 32] {
-            let options = Options { width, sets: &sets, check: true, ..Options::default() };
+            let options =
+                Options { width, sets: &sets, robust: true, check: true, ..Options::default() };
             let program = compile(&mut s.clone(), generation, &options)
                 .unwrap_or_else(|e| panic!("{e}\n{text}"));
             let found = |c: &Constant| matches!(c, Constant::SetAddress(..));

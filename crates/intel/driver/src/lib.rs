@@ -278,7 +278,7 @@ impl Backend for Intel {
     }
 
     fn shader(device: &Arc<Device>, info: ShaderInfo<'_, Intel>) -> Result<Shader> {
-        Shader::new(&Arc::downgrade(device), info.ir, info.sets, info.captures)
+        Shader::new(&Arc::downgrade(device), info)
     }
 
     fn link(

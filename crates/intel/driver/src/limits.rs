@@ -112,7 +112,7 @@ fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
         min_memory_map_alignment: 4096,
         min_texel_buffer_offset_alignment: 16,
         min_uniform_buffer_offset_alignment: u64::from(UNIFORM_UNIT_B),
-        min_storage_buffer_offset_alignment: 4,
+        min_storage_buffer_offset_alignment: 1 << tepui_passes::vectorise::LINE_LOG2,
         min_texel_offset: -8,
         max_texel_offset: 7,
         min_texel_gather_offset: -32,

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use tepui_intel_compiler::{FragmentState, Options, Program, StageInfo};
 use tepui_intel_isa::disasm;
 use tepui_ir::{Shader as Ir, Stage};
+use tepui_vulkan::backend::ShaderInfo;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
 use tepui_vulkan::executable::Executable;
@@ -154,6 +155,7 @@ pub struct Shader {
     ir: Ir,
     sets: Vec<Option<Arc<SetLayout<Intel>>>>,
     captures: bool,
+    robust: bool,
     /// The only program of a stage that depends on no state.
     only: OnceLock<Arc<Variant>>,
     /// Programs of a fragment shader.
@@ -169,12 +171,14 @@ impl Shader {
     ///
     /// # Errors
     /// When it does not compile.
-    pub fn new(device: &Weak<Device>, ir: Ir, sets: Sets<'_>, captures: bool) -> Result<Shader> {
+    pub fn new(device: &Weak<Device>, info: ShaderInfo<'_, Intel>) -> Result<Shader> {
+        let ShaderInfo { ir, sets, captures, robust, .. } = info;
         let shader = Shader {
             device: device.clone(),
             ir,
             sets: sets.to_vec(),
             captures,
+            robust,
             only: OnceLock::new(),
             fragments: Variants::default(),
         };
@@ -192,6 +196,7 @@ impl Shader {
         let placements = placements(&self.sets);
         let options = Options {
             sets: &placements,
+            robust: self.robust,
             fragment: FragmentState {
                 per_sample: key.per_sample,
                 single_sample: key.single_sample,

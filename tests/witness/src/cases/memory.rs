@@ -354,6 +354,8 @@ fn dynamic_offsets() -> Case {
 }
 
 fn robust() -> Case {
+    /// Elements of the first buffer: accesses of four elements next to each other are partly inside.
+    const A: usize = 18;
     let case = Case::new(
         "memory/robust_buffers",
         "reads, writes and atomics beyond the ends of storage and uniform buffers",
@@ -365,14 +367,16 @@ fn robust() -> Case {
             // Each buffer is larger than the descriptor's range.
             let (ab, bb, cb) = (gpu.buffer(&a)?, gpu.buffer(&b)?, gpu.buffer(&c)?);
             let (db, eb) = (gpu.buffer(&[3u32; 256])?, gpu.buffer(&[7u32; 256])?);
-            let result = gpu.output::<u32>(64 * 8)?;
+            let fb = gpu.buffer(&[9u32; 256])?;
+            let result = gpu.output::<u32>(64 * 12)?;
             let kernel = gpu
                 .kernel(&bench.spirv[0])
-                .bind(Bind::StorageRange(&ab, 0, 4 * 20))
+                .bind(Bind::StorageRange(&ab, 0, 4 * A as u64))
                 .bind(Bind::StorageRange(&bb, 0, 16 * 10))
                 .bind(Bind::UniformRange(&cb, 0, 16 * 16))
                 .bind(Bind::StorageRange(&db, 0, 4 * 12))
                 .bind(Bind::StorageRange(&eb, 0, 4 * 16))
+                .bind(Bind::StorageRange(&fb, 0, 4 * 18))
                 .storage(&[&result])
                 .build()?;
             gpu.run(&kernel, [1, 1, 1])?;
@@ -386,14 +390,18 @@ fn robust() -> Case {
                 let far = if i & 1 == 1 { i } else { 1 << (i & 31).min(28) };
                 let quad = if i < 10 { b[4 * i].wrapping_add(b[4 * i + 3]) } else { 0 };
                 expected.extend([
-                    get(&a, i, 20),
-                    get(&a, far, 20),
+                    get(&a, i, A),
+                    get(&a, far, A),
                     quad,
                     if i < 16 { c[4 * i + 1] } else { 0 },
-                    20,
+                    A as u32,
                     10,
                     0,
-                    i as u32,
+                    (if (1..11).contains(&i) { b[4 * i - 1] } else { 0 }).wrapping_add(if i < 10 {
+                        b[4 * i]
+                    } else {
+                        0
+                    }),
                 ]);
                 if far + 8 < 12 {
                     // Two threads write some elements: either may win.
@@ -401,12 +409,26 @@ fn robust() -> Case {
                     d[far + 8] = i as u32 + 1000;
                 }
             }
+            let at = |i: usize| -> u32 { get(&a, i, A) };
+            for i in 0..64usize {
+                expected.extend([
+                    at(i.wrapping_sub(1)) ^ at(i),
+                    at(2 * i) ^ at(2 * i + 1),
+                    (at(4 * i) ^ at(4 * i + 1)).wrapping_add(at(4 * i + 2) ^ at(4 * i + 3)),
+                    i as u32,
+                ]);
+            }
             let mut e = vec![7u32; 256];
             e[..16].fill(8);
+            let mut f = vec![9u32; 256];
+            for (i, x) in f[..18].iter_mut().enumerate() {
+                *x = (i / 4 + i % 4) as u32;
+            }
             Ok(vec![
                 bits("reads", &result.read(), &expected),
                 bits("written", &db.read(), &d).defined(racy),
                 bits("added", &eb.read(), &e),
+                bits("next to each other", &fb.read(), &f),
             ])
         },
     );
