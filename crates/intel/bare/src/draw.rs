@@ -3,6 +3,7 @@
 //! The packets are those that Mesa's driver emits for a draw, without what the model's reset state has already. Colour
 //! targets are linear; depth and stencil have one tile.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_compiler::stage::{FragmentInfo, VertexElement, VertexInfo};
 use tepui_intel_compiler::vue::{Setup, SetupAttribute, Varying};
 use tepui_intel_compiler::{Error as CompilerError, Program, StageInfo, Surface};
@@ -11,6 +12,7 @@ use tepui_intel_packets::bindings::{
     State3dBindingTablePointersPs, State3dBindingTablePointersVs, State3dConstantBody,
     State3dConstantPs, State3dConstantVs, State3dUrbVs,
 };
+use tepui_intel_packets::gen12;
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 pub use tepui_intel_packets::output::CompareFunction;
 use tepui_intel_packets::output::{
@@ -27,7 +29,6 @@ use tepui_intel_packets::raster::{
     State3dSbeSwiz, State3dSf,
 };
 use tepui_intel_packets::stages::State3dVs;
-use tepui_intel_packets::state::StateBaseAddress;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType};
 use tepui_intel_packets::vertex::{
     Primitive3d, State3dVertexBuffers, State3dVertexElements, State3dVfSgvs, State3dVfTopology,
@@ -217,6 +218,7 @@ struct Placed {
 /// Layout of the batch.
 struct Builder<'d, 'a> {
     d: &'d Draw<'a>,
+    generation: Generation,
     m: Layout,
     batch: Vec<u8>,
 }
@@ -234,7 +236,8 @@ impl Machine {
             return Err(DrawError::Stage("fragment"));
         };
         let setup = vertex.outputs.vue.setup(&fragment.inputs)?;
-        let mut b = Builder { d, m: Layout::new(), batch: Vec::new() };
+        let generation = self.generation;
+        let mut b = Builder { d, generation, m: Layout::new(), batch: Vec::new() };
         // Binding tables are within 64 KiB of the surface state base.
         let tables =
             [d.vertex, d.fragment].map(|p| b.m.reserve(4 * p.map.surfaces.len() as u64, 64));
@@ -250,7 +253,8 @@ impl Machine {
         let vs = b.place(d.vertex, d.vertex_bindings, tables[0], &targets)?;
         let ps = b.place(d.fragment, d.fragment_bindings, tables[1], &targets)?;
         let zs = b.zs_buffers();
-        b.bases()?;
+        let base = b.m.address(0);
+        b.batch.extend(crate::bases(self.generation, base)?);
         b.vertex_fetch(vertex)?;
         b.vertex_shader(vertex, &vs)?;
         b.raster(vertex, fragment, &setup)?;
@@ -377,21 +381,6 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn bases(&mut self) -> Result<(), DrawError> {
-        let base = self.m.address(0);
-        self.add(StateBaseAddress {
-            general_state_base_address_modify_enable: true,
-            general_state_base_address: 0,
-            surface_state_base_address_modify_enable: true,
-            surface_state_base_address: base,
-            dynamic_state_base_address_modify_enable: true,
-            dynamic_state_base_address: base,
-            instruction_base_address_modify_enable: true,
-            instruction_base_address: base,
-            ..StateBaseAddress::default()
-        })
-    }
-
     fn vertex_fetch(&mut self, info: &VertexInfo) -> Result<(), DrawError> {
         let mut buffers: Vec<(u32, u32, Vec<u8>)> = Vec::new();
         let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
@@ -459,11 +448,19 @@ impl Builder<'_, '_> {
 
     fn vertex_shader(&mut self, info: &VertexInfo, p: &Placed) -> Result<(), DrawError> {
         let variant = self.d.vertex.variants[0];
-        self.add(State3dUrbVs {
+        let urb = State3dUrbVs {
             vs_number_of_urb_entries: 64,
             vs_urb_entry_allocation_size: info.entry_units() - 1,
             vs_urb_starting_address: 4,
-        })?;
+        };
+        match self.generation {
+            Generation::Gen9 => self.add(urb)?,
+            Generation::Gen12 => self.add(gen12::State3dUrbAllocVs {
+                vs_number_of_urb_entries_slice0: urb.vs_number_of_urb_entries,
+                vs_urb_starting_address_slice0: urb.vs_urb_starting_address,
+                ..urb.into()
+            })?,
+        }
         self.add(State3dVs {
             kernel_start_pointer: p.code + u64::from(variant.offset),
             per_thread_scratch_space: p.scratch_log2,
@@ -733,8 +730,9 @@ impl Builder<'_, '_> {
     fn zs(&mut self, [depth, stencil]: [Option<u64>; 2]) -> Result<(), DrawError> {
         let [width, height] = self.d.size.map(|n| n - 1);
         // source: Mesa, genxml (`SURFTYPE_2D`, `SURFTYPE_NULL`, `D32_FLOAT`)
-        self.add(State3dDepthBuffer {
-            surface_type: if depth.is_some() || stencil.is_some() { 1 } else { 7 },
+        let kind = |there: bool| if there { 1 } else { 7 };
+        let depth_buffer = State3dDepthBuffer {
+            surface_type: kind(depth.is_some() || stencil.is_some()),
             surface_format: 1,
             depth_write_enable: depth.is_some(),
             stencil_write_enable: stencil.is_some(),
@@ -743,13 +741,31 @@ impl Builder<'_, '_> {
             width,
             height,
             ..State3dDepthBuffer::default()
-        })?;
-        self.add(State3dStencilBuffer {
-            stencil_buffer_enable: stencil.is_some(),
-            surface_base_address: stencil.map_or(0, |at| self.m.address(at)),
-            surface_pitch: TILE_PITCH - 1,
-            ..State3dStencilBuffer::default()
-        })?;
+        };
+        let stencil_at = stencil.map_or(0, |at| self.m.address(at));
+        match self.generation {
+            Generation::Gen9 => {
+                self.add(depth_buffer)?;
+                self.add(State3dStencilBuffer {
+                    stencil_buffer_enable: stencil.is_some(),
+                    surface_base_address: stencil_at,
+                    surface_pitch: TILE_PITCH - 1,
+                    ..State3dStencilBuffer::default()
+                })?;
+            }
+            Generation::Gen12 => {
+                self.add(gen12::State3dDepthBuffer::from(depth_buffer))?;
+                self.add(gen12::State3dStencilBuffer {
+                    surface_type: kind(stencil.is_some()),
+                    stencil_write_enable: stencil.is_some(),
+                    surface_base_address: stencil_at,
+                    surface_pitch: TILE_PITCH - 1,
+                    width,
+                    height,
+                    ..gen12::State3dStencilBuffer::default()
+                })?;
+            }
+        }
         self.add(State3dWmDepthStencil {
             depth_test_enable: depth.is_some(),
             depth_buffer_write_enable: depth.is_some(),

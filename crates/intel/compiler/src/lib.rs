@@ -255,9 +255,6 @@ pub fn compile_prepared(
     options: &Options,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
-    if s.info.stage != Stage::Compute && generation != Generation::Gen9 {
-        return Err(Error::Feature("code of graphics stages for generations other than Gen9"));
-    }
     limits(s)?;
     stack::for_shader(s).run(|| {
         let mut c = Compilation {

@@ -255,6 +255,12 @@ pub enum Op {
         /// Channels of a message.
         width: u8,
     },
+    /// The first or the second barycentric coordinate, of a pair as the payload and the pixel interpolator have it: eight
+    /// channels of the first, then of the second.
+    Barycentric {
+        /// The second instead of the first.
+        second: bool,
+    },
     /// X or Y of each channel's pixel, as floats.
     Pixel {
         /// Y instead of X.
@@ -443,6 +449,7 @@ impl<const W: u8> Target for Eu<W> {
             | Op::Half(_)
             | Op::Arrange { .. }
             | Op::Spread { .. }
+            | Op::Barycentric { .. }
             | Op::Pixel { .. }
             | Op::SampleId
             | Op::SampleOffset { .. }
@@ -502,6 +509,7 @@ impl<const W: u8> Target for Eu<W> {
             Op::Send(m) if m.width < W => Overlap::None,
             Op::Shuffle if W > SHUFFLE_WIDTH => Overlap::None,
             Op::Address | Op::Scan { .. } | Op::SamplerHeader { .. } => Overlap::None,
+            Op::Barycentric { .. } => Overlap::None,
             _ => Overlap::Any,
         }
     }
@@ -561,6 +569,7 @@ pub fn is_shared(inst: &Inst) -> bool {
         Op::Send(m) => m.effect == MessageEffect::Pure,
         Op::Alu { .. } | Op::Compare(_) | Op::Select(_) | Op::MulHigh | Op::Lane => true,
         Op::Address
+        | Op::Barycentric { .. }
         | Op::Pixel { .. }
         | Op::SampleId
         | Op::SampleOffset { .. }

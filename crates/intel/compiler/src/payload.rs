@@ -8,7 +8,9 @@
 //!
 //! source: Mesa, `brw_fs_thread_payload.cpp`
 
+use crate::mir::GRF_DWORDS;
 use crate::stage::FragmentInfo;
+use tepui_intel_isa::Generation;
 
 /// The register of URB handles of vertex threads.
 pub const HANDLES: u16 = 1;
@@ -23,9 +25,15 @@ pub const COMPONENT_DWORDS: u16 = 4;
 /// The double word of a component's setup data with the value of the first vertex, or of the provoking one if it is flat.
 pub const FIRST_VALUE: u16 = 3;
 
-/// Double word of the header with the topology, the layer and the viewport, and whether a fragment's primitive faces back.
-/// source: Mesa, brw_fs_nir.cpp (`emit_frontfacing_interpolation`, `fetch_render_target_array_index`)
-pub const PRIMITIVE: u16 = 0;
+/// Double word of the register file with the layer and the viewport, and whether a fragment's primitive faces back. source:
+/// Mesa, brw_fs_nir.cpp (`emit_frontfacing_interpolation`, `fetch_render_target_array_index`)
+#[must_use]
+pub const fn primitive(generation: Generation) -> u16 {
+    match generation {
+        Generation::Gen9 => 0,
+        Generation::Gen12 => GRF_DWORDS + 1,
+    }
+}
 
 /// The registers of a fragment's thread before its constants; 0 for those that it does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,8 +80,10 @@ pub struct TargetPayload {
     pub index: u8,
     /// The entry of the binding table.
     pub surface: u8,
-    /// Whether copies of g0 and g1 precede: they have the index of the target.
+    /// Whether copies of g0 and g1 precede: they have the index of the target. On Gen12 the descriptor has it.
     pub header: bool,
+    /// Whether there is no target, only a depth, a stencil value or a mask of samples.
+    pub null: bool,
     /// Whether the alpha of the first target precedes the colour.
     pub alpha: bool,
     /// Whether a mask of samples precedes the colour.
@@ -122,6 +132,7 @@ mod tests {
             let p = TargetPayload {
                 index: 0,
                 surface: 0,
+                null: false,
                 header: on(0) || on(3),
                 alpha: on(1),
                 mask: on(2),

@@ -62,6 +62,9 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Half(half) => write!(f, "half.{half}"),
         Op::Address => f.write_str("address"),
         Op::Arrange { planes, width } => write!(f, "arrange.{planes}x{width}"),
+        Op::Barycentric { second } => {
+            write!(f, "barycentric_{}", if *second { "second" } else { "first" })
+        }
         Op::Pixel { y } => write!(f, "pixel_{}", axis(*y)),
         Op::SampleId => f.write_str("sample_id"),
         Op::SampleOffset { y } => write!(f, "sample_offset_{}", axis(*y)),

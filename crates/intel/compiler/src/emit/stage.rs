@@ -7,8 +7,8 @@ use crate::payload::TargetPayload;
 use crate::select::Ending;
 use tepui_intel_isa::message::{RenderWrite, UrbOp};
 use tepui_intel_isa::{
-    Arf, Desc, Dst, Flag, Inst, Location, Opcode, Predicate, Region, Register, Sfid, Src, Type,
-    descriptor,
+    Arf, Desc, Dst, Flag, Generation, Inst, Location, Opcode, Predicate, Region, Register, Sfid,
+    Src, Type, descriptor,
 };
 
 /// The flag with a bit for each channel that is live: its writes are done.
@@ -25,6 +25,12 @@ const DISPATCHED: u16 = 28;
 const IN_SUBSPAN: [u64; 2] = [0x1010_1010, 0x1100_1100];
 /// Shifts of the sample's number, a nibble for each subspan, to the lowest bits.
 const SAMPLE_SHIFTS: u64 = 0x4444_0000;
+
+/// Fields of the extended descriptor of a write on Gen12: the target's index, whether there is no target, and whether the
+/// alpha of the first target precedes the colour. source: Mesa, brw_lower_logical_sends.cpp (`lower_fb_write_logical_send`)
+const EXTENDED_INDEX_SHIFT: u32 = 12;
+const EXTENDED_NULL: u32 = 1 << 20;
+const EXTENDED_ALPHA: u32 = 1 << 15;
 
 /// Bit of a header's first double word: the alpha of the first target precedes the colour. source: Mesa,
 /// brw_lower_logical_sends.cpp (`lower_fb_write_logical_send`)
@@ -59,7 +65,8 @@ impl Emit {
             Op::BeginLive => self.begin_live(),
             Op::UrbWrite { offset, planes } => self.urb_write(inst, offset, planes),
             Op::TargetWrite(p) => self.target_write(inst, &p),
-            Op::Pixel { .. }
+            Op::Barycentric { .. }
+            | Op::Pixel { .. }
             | Op::SampleId
             | Op::SampleOffset { .. }
             | Op::Keep(_)
@@ -69,7 +76,16 @@ impl Emit {
                     self.dispatched(Location::register(Register::Architecture(Arf::Flag, 0)));
                     self.known = None;
                 }
-                let widest = if inst.op == Op::SampleId { 8 } else { MAX_WIDTH };
+                let widest = match inst.op {
+                    Op::SampleId | Op::Barycentric { .. } => 8,
+                    // source: Mesa, brw_generator.cpp (`generate_ddy`)
+                    Op::Derivative { y: true, fine: true }
+                        if self.generation == Generation::Gen12 =>
+                    {
+                        4
+                    }
+                    _ => MAX_WIDTH,
+                };
                 for part in self.parts(widest) {
                     self.stage_part(inst, part);
                 }
@@ -81,6 +97,19 @@ impl Emit {
 
     fn stage_part(&mut self, inst: &Mir, part: Part) {
         match inst.op {
+            Op::Barycentric { second } => {
+                let first = match inst.src[0].place {
+                    Place::Payload(register) => register * GRF_BYTES,
+                    Place::Plane(unit) => unit * UNIT_BYTES,
+                    _ => return,
+                };
+                let pair = first + 2 * GRF_BYTES * u16::from(part.first / 8);
+                let mut out = self.inst(Opcode::Mov, part);
+                out.dst = self.dst(&Operand { ty: Type::F, ..inst.dst }, part);
+                let location = byte(pair + GRF_BYTES * u16::from(second));
+                out.src[0] = Src { location, ty: Type::F, ..Src::NULL };
+                self.push(out);
+            }
             Op::Pixel { y } => {
                 let word = POSITIONS + 2 * u16::from(part.first / 4) + u16::from(y);
                 let position = Src {
@@ -199,6 +228,9 @@ impl Emit {
             (false, false) => ([Region::Rows { vertical: 4, width: 4, horizontal: 0 }; 2], 4),
             (true, false) => ([Region::Rows { vertical: 4, width: 4, horizontal: 0 }; 2], 8),
             (false, true) => ([Region::Rows { vertical: 2, width: 2, horizontal: 0 }; 2], 4),
+            (true, true) if self.generation == Generation::Gen12 => {
+                ([Region::Rows { vertical: 0, width: 2, horizontal: 1 }; 2], 8)
+            }
             (true, true) => {
                 out.align16 = true;
                 ([ZWZW, XYXY].map(|swizzle| Region::Swizzle { vertical: 4, swizzle }), 0)
@@ -222,7 +254,7 @@ impl Emit {
 
     fn urb_write(&mut self, inst: &Mir, offset: u16, planes: u8) {
         let part = Part { first: 0, width: self.width };
-        let mut out = self.inst(Opcode::Sends, part);
+        let mut out = self.inst(self.send_opcode(true), part);
         out.src[0] = self.plane_payload(&inst.src[0]);
         out.src[1] = self.plane_payload(&inst.src[1]);
         out.send.sfid = Sfid::Urb;
@@ -302,7 +334,18 @@ impl Emit {
         descriptor::render_target_write(p.surface, form, last)
     }
 
-    /// A write whose prefix and colour are two payloads.
+    /// The extended descriptor of a write, apart from lengths.
+    fn extended(&self, p: &TargetPayload) -> u32 {
+        if self.generation == Generation::Gen9 {
+            return 0;
+        }
+        let bit = |on: bool, bit: u32| if on { bit } else { 0 };
+        u32::from(p.index) << EXTENDED_INDEX_SHIFT
+            | bit(p.null, EXTENDED_NULL)
+            | bit(p.alpha, EXTENDED_ALPHA)
+    }
+
+    /// A write whose prefix, if it has one, and colour are two payloads.
     fn target_write(&mut self, inst: &Mir, p: &TargetPayload) {
         let plane = u16::from(self.width / 8);
         let prefix = p.prefix(plane);
@@ -312,20 +355,31 @@ impl Emit {
             |there: bool| if there { parts.next().map(|o| self.plane_payload(o)) } else { None };
         let (alpha, mask) = (part(p.alpha), part(p.mask));
         self.target_prefix(p, first, alpha, mask);
-        let mut out = self.inst(Opcode::Sendsc, Part { first: 0, width: self.width });
-        out.src[0] = self.payload(first);
-        out.src[1] = self.plane_payload(&inst.src[0]);
-        out.send.sfid = Sfid::RenderCache;
-        let lengths = descriptor::lengths(prefix as u8, 0, p.header);
-        out.send.desc = Desc::Immediate(self.target_control(p, false) | lengths);
+        let split = prefix > 0;
+        let opcode = match self.generation {
+            Generation::Gen9 if split => Opcode::Sendsc,
+            _ => Opcode::Sendc,
+        };
+        let mut out = self.inst(opcode, Part { first: 0, width: self.width });
         let registers = (plane * p.planes()) as u8;
-        out.send.ex_desc = Desc::Immediate(descriptor::payload1(registers));
+        let colour = self.plane_payload(&inst.src[0]);
+        let (payloads, lengths) = match split {
+            true => ([self.payload(first), colour], [prefix as u8, registers]),
+            false => ([colour, Src::NULL], [registers, 0]),
+        };
+        [out.src[0], out.src[1]] = payloads;
+        out.send.sfid = Sfid::RenderCache;
+        let control = self.target_control(p, false);
+        out.send.desc = Desc::Immediate(control | descriptor::lengths(lengths[0], 0, p.header));
+        let extended = self.extended(p) | descriptor::payload1(lengths[1]);
+        out.send.ex_desc = Desc::Immediate(extended);
         self.only_live(&mut out);
         self.push(out);
     }
 
     /// The message that ends a graphics thread.
     pub(super) fn end_stage(&mut self, ending: &Ending) {
+        self.clear_accumulator();
         match *ending {
             Ending::Compute => {}
             Ending::Urb { offset, handle, first, registers } => {
@@ -362,6 +416,7 @@ impl Emit {
                 let registers = colour - first + plane * p.planes();
                 let lengths = descriptor::lengths(registers as u8, 0, p.header);
                 out.send.desc = Desc::Immediate(self.target_control(&p, true) | lengths);
+                out.send.ex_desc = Desc::Immediate(self.extended(&p));
                 self.only_live(&mut out);
                 self.push(out);
             }

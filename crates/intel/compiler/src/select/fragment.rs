@@ -8,16 +8,16 @@ use super::{Comp, Select, Source};
 use crate::error::Result;
 use crate::interface::{self, barycentric, is_own_sample, place, words};
 use crate::mir::{self, Inst, Message, MessageEffect, Operand, Place};
-use crate::payload::{COMPONENT_DWORDS, FIRST_VALUE, FragmentPayload, PRIMITIVE, SETUP_DWORDS};
+use crate::payload::{COMPONENT_DWORDS, FIRST_VALUE, FragmentPayload, SETUP_DWORDS, primitive};
 use crate::stage::{FragmentInfo, FragmentState};
 use crate::vue::Varying;
 use tepui_intel_isa::message::InterpolatorOp;
-use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty, descriptor};
+use tepui_intel_isa::{Condition, Generation, Opcode, Sfid, Type as Ty, descriptor};
 use tepui_ir::{self as ir, Attrs, Builtin, Interp, IoSlot, Op, Sampling, Value};
 use tepui_regalloc::Val;
 
 /// Bits of the primitive's double word: 11 of the layer from bit 16 on, 4 of the viewport from bit 27 on. source: as
-/// [`PRIMITIVE`], brw_fs_nir.cpp (`fetch_viewport_index`)
+/// [`primitive`], brw_fs_nir.cpp (`fetch_viewport_index`)
 const LAYER_SHIFT: u32 = 16;
 const LAYER_MASK: u32 = 0x7ff;
 const VIEWPORT_SHIFT: u32 = 27;
@@ -160,12 +160,33 @@ impl Select<'_> {
 
     /// Interpolates components at barycentric coordinates.
     fn planes(&mut self, places: &[Option<u16>], at: Source) -> Vec<Comp> {
+        let fixed = |dword| Source { operand: Operand::new(Place::Fixed(dword), Ty::F), val: None };
+        if self.generation == Generation::Gen9 {
+            let component = |place: &Option<u16>| {
+                let Some(dword) = *place else { return Comp::Undef };
+                Comp::Val(self.def_plane(op(Opcode::Pln), Ty::F, &[fixed(dword), at]))
+            };
+            return places.iter().map(component).collect();
+        }
+        let [x, y] = [false, true].map(|second| self.barycentric(at, second));
         let component = |place: &Option<u16>| {
             let Some(dword) = *place else { return Comp::Undef };
-            let setup = Source { operand: Operand::new(Place::Fixed(dword), Ty::F), val: None };
-            Comp::Val(self.def_plane(op(Opcode::Pln), Ty::F, &[setup, at]))
+            let sources = [fixed(dword + FIRST_VALUE), x, fixed(dword)];
+            let v = self.def_plane(op(Opcode::Mad), Ty::F, &sources);
+            let sources = [self.read(v, Ty::F), y, fixed(dword + 1)];
+            Comp::Val(self.def_plane(op(Opcode::Mad), Ty::F, &sources))
         };
         places.iter().map(component).collect()
+    }
+
+    /// One of a pair of barycentric coordinates, for instructions that do not take the pair.
+    fn barycentric(&mut self, at: Source, second: bool) -> Source {
+        if let (8, Place::Payload(register)) = (self.width, at.operand.place) {
+            let place = Place::Payload(register + u16::from(second));
+            return Source { operand: Operand::new(place, Ty::F), val: None };
+        }
+        let v = self.def_plane(mir::Op::Barycentric { second }, Ty::F, &[at]);
+        self.read(v, Ty::F)
     }
 
     /// Coordinates that the pixel interpolator gives.
@@ -284,8 +305,8 @@ impl Select<'_> {
 
     fn fragment_builtin(&mut self, b: Builtin, payload: &FragmentPayload) -> Option<Vec<Comp>> {
         let Stage::Fragment(info, _, state) = self.io.stage else { return None };
-        let primitive =
-            |ty| Source { operand: Operand::new(Place::Fixed(PRIMITIVE), ty), val: None };
+        let dword = Place::Fixed(primitive(self.generation));
+        let primitive = |ty| Source { operand: Operand::new(dword, ty), val: None };
         Some(match b {
             Builtin::FragCoord => self.coordinates(info),
             Builtin::FrontFacing => {

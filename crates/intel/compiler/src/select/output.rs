@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::mir::{GRF_UNITS, Inst, MOp, Op, Operand, plane_units};
 use crate::payload::TargetPayload;
 use crate::stage::{FragmentInfo, FragmentState};
-use tepui_intel_isa::Type as Ty;
+use tepui_intel_isa::{Generation, Type as Ty};
 use tepui_ir::{self as ir, Builtin, IoLoc, IoSlot};
 use tepui_regalloc::Val;
 
@@ -64,13 +64,15 @@ impl Select<'_> {
     /// Writes the targets; the last write ends the thread.
     pub(super) fn end_fragment(&mut self, info: &FragmentInfo, state: &FragmentState) -> Ending {
         let written: Vec<u8> = (0..TARGETS as u8).filter(|n| info.targets >> n & 1 != 0).collect();
-        // The hardware wants headers where there are several targets or sources. source: Mesa,
+        // Gen9 wants headers where there are several targets or sources. source: Mesa,
         // brw_lower_logical_sends.cpp (`lower_fb_write_logical_send`)
-        let header = written.len() > 1 || info.dual_source || written.iter().any(|&n| n > 0);
+        let several = written.len() > 1 || info.dual_source || written.iter().any(|&n| n > 0);
+        let header = several && self.generation == Generation::Gen9;
         let payload = |n: u8| TargetPayload {
             index: n,
             surface: n,
             header,
+            null: written.is_empty(),
             alpha: state.replicate_alpha && !info.sample_mask && n > 0,
             mask: info.sample_mask,
             dual: info.dual_source && n == 0,

@@ -5,8 +5,7 @@ use super::rig::{SIDE, listing, machine, wgsl};
 use std::ops::Range;
 use tepui_intel_bare::Bindings;
 use tepui_intel_bare::draw::{Draw, Format, POINTS};
-use tepui_intel_compiler::{Options, Program, compile};
-use tepui_intel_isa::Generation;
+use tepui_intel_compiler::{FragmentState, Program};
 use tepui_ir::interp::{Group, Memory, run};
 use tepui_ir::{
     Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, Mem, NumKind, Op, Sampling, Shader, Stage,
@@ -169,8 +168,7 @@ fn drawn([v, f]: [&Program; 2], seed: u64, width: u8, points: bool) -> Result<Le
 }
 
 fn compiled(s: &Shader, registers: u16) -> Program {
-    let options = Options { check: true, registers, ..Options::default() };
-    compile(&mut s.clone(), Generation::Gen9, &options).unwrap_or_else(|e| panic!("{e}\n{s}"))
+    super::rig::program(s, FragmentState::default(), registers)
 }
 
 /// Seeds of a test, or those that `TEPUI_SEEDS` asks for.

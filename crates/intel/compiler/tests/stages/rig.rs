@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use tepui_compiler_test::reference::{self, Pixel, Words};
+use tepui_intel_analysis::Code;
+use tepui_intel_analysis::scoreboard::{self, Rules};
 use tepui_intel_bare::draw::{Draw, Format, Picture};
 use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_chips::chip;
@@ -13,9 +15,21 @@ use tepui_ir::{IoLoc, Shader, Stage};
 /// Side of the targets.
 pub const SIDE: u32 = 32;
 
+/// The generation of the module's tests.
+pub fn generation() -> Generation {
+    match module_path!().contains("tiger_lake") {
+        true => Generation::Gen12,
+        false => Generation::Gen9,
+    }
+}
+
 pub fn machine() -> Machine {
     let options = tepui_intel_model::Options { threads: 1, check: true, ..Default::default() };
-    Machine::new(chip("skl").expect("a chip"), options)
+    let id = match generation() {
+        Generation::Gen9 => "skl",
+        Generation::Gen12 => "tgl",
+    };
+    Machine::new(chip(id).expect("a chip"), options)
 }
 
 /// GLSL to IR.
@@ -60,7 +74,7 @@ pub fn listing(p: &Program) -> String {
         let mut at = v.offset as usize;
         let end = at + v.stats.bytes as usize;
         while at < end {
-            match Inst::decode(Generation::Gen9, &p.code, at) {
+            match Inst::decode(generation(), &p.code, at) {
                 Ok(inst) => {
                     text += &format!("{at:#06x} {inst}\n");
                     at += inst.bytes();
@@ -72,11 +86,27 @@ pub fn listing(p: &Program) -> String {
     text
 }
 
+/// Checks the scoreboard annotations of a program: none is missing by the rules of the compiler and by Mesa's.
+fn check_scoreboard(p: &Program) {
+    if generation() == Generation::Gen9 {
+        return;
+    }
+    for v in &p.variants {
+        let code = &p.code[v.offset as usize..][..v.stats.bytes as usize];
+        let code = Code::decode(generation(), code).unwrap_or_else(|e| panic!("{e}"));
+        for rules in [Rules { in_order_writes: false, ..Rules::STRICT }, Rules::MESA] {
+            let found = scoreboard::check(&code, rules).unwrap_or_else(|e| panic!("{e}"));
+            let first = found.first().map(|f| f.text(&code));
+            assert_eq!(first, None, "{} accesses without order\n{}", found.len(), listing(p));
+        }
+    }
+}
+
 /// A program with checks, for the pipeline's state.
 pub fn program(s: &Shader, fragment: FragmentState, registers: u16) -> Program {
     let options = Options { check: true, fragment, registers, ..Options::default() };
-    let p =
-        compile(&mut s.clone(), Generation::Gen9, &options).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    let p = compile(&mut s.clone(), generation(), &options).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    check_scoreboard(&p);
     if std::env::var_os("TEPUI_LISTING").is_some() {
         println!("{}", listing(&p));
     }

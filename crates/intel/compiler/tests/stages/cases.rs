@@ -1,0 +1,9 @@
+//! The tests of one generation, that of the module's name ([`rig::generation`]).
+
+mod basics;
+mod effects;
+mod outputs;
+mod random;
+mod rig;
+mod samples;
+mod vertices;
