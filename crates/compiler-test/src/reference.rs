@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use tepui_ir::interp::{Fault, Group, Memory, run};
 use tepui_ir::{Attrs, Builtin, Interp, IoLoc, IoSlot, Op, Shader};
 
+/// Barycentric coordinates nearer to 0 than this do not say whether a pixel is covered.
+const DOUBT: f64 = 1e-3;
+
 /// Steps of a run.
 const LIMIT: u64 = 1 << 24;
 
@@ -120,7 +123,9 @@ pub fn triangle(
         g.helpers.push(!inside);
         let p = &mut pixels[lane as usize];
         p.alive = inside;
-        p.doubtful = b.iter().any(|b| b.abs() < 1e-3);
+        // What is outside by another edge is certain.
+        let least = b.iter().copied().fold(f64::INFINITY, f64::min);
+        p.doubtful = least.abs() < DOUBT;
         p.depth = (0..3).map(|k| b[k] * window[k][2]).sum::<f64>() as f32;
         let over_w: f64 = (0..3).map(|k| b[k] / clip[k][3]).sum();
         weights.push((b, [0, 1, 2].map(|k| b[k] / clip[k][3] / over_w), over_w));

@@ -193,6 +193,8 @@ fn constants(
         Constant::Push(offset) => bindings.push_word(offset),
         Constant::NumWorkgroups(k) => groups[usize::from(k)],
         Constant::BaseWorkgroup(_) | Constant::ViewIndex => 0,
+        // Programs here are compiled for a number of vertices.
+        Constant::PatchVertices => 0,
         Constant::BufferAddress(surface, high) => {
             let at = addresses.get(usize::from(surface)).copied().unwrap_or(0);
             (at >> if high { 32 } else { 0 }) as u32

@@ -42,6 +42,8 @@ pub enum Constant {
     BufferAddress(u8, bool),
     /// The number of the view that is drawn.
     ViewIndex,
+    /// The number of vertices of an input patch, where the program is compiled without it.
+    PatchVertices,
     /// The low or the high half of the address of a descriptor set's memory ([`crate::set_memory`]).
     SetAddress(u32, bool),
     /// The dynamic offset of a buffer that is found in set memory.
@@ -156,6 +158,7 @@ impl BindMap {
                 }
                 Builtin::SubgroupId | Builtin::LocalInvocationIndex => map.thread_constants = true,
                 Builtin::ViewIndex => map.add(Constant::ViewIndex),
+                Builtin::PatchVertices => map.add(Constant::PatchVertices),
                 _ => {}
             },
             (Op::BufferSize | Op::BufferAddress, _) => {

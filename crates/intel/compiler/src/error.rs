@@ -1,14 +1,11 @@
 //! Errors of the compiler.
 
 use tepui_intel_isa::validate::Rule;
-use tepui_ir::{Op, SrcLoc, Stage};
+use tepui_ir::{Op, SrcLoc};
 
 /// Error of the compiler.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A stage that is not compiled.
-    #[error("{0} shaders are not compiled for Intel's GPUs yet")]
-    Stage(Stage),
     /// An operation that is not compiled.
     #[error("line {}: `{}` {why}", loc.line, op.name())]
     Op {

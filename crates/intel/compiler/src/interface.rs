@@ -1,7 +1,9 @@
 //! Inputs and outputs of graphics shaders, as an analysis of the IR finds them: what drivers and selection need to know
 //! before.
 
+use crate::Options;
 use crate::error::{Error, Result};
+use crate::primitives;
 use crate::stage::{
     FragmentInfo, FragmentState, StageInfo, VertexElement, VertexInfo, VertexOutputs,
 };
@@ -9,6 +11,7 @@ use crate::vue::{
     FragmentInput, MAX_ATTRIBUTES, MAX_LOCATIONS, SWIZZLED_ATTRIBUTES, Varying, VueMap,
 };
 use std::collections::BTreeMap;
+use tepui_intel_isa::Generation;
 use tepui_ir::{Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, Op, Sampling, Shader, Stage, Type};
 
 /// Bits of the barycentric modes: at the pixel, and linear ones after three perspective ones.
@@ -22,17 +25,21 @@ const LAST_DISTANCE: u8 = 7;
 ///
 /// # Errors
 /// When the shader has more of something than the hardware.
-pub fn analyse(s: &Shader, state: &FragmentState) -> Result<StageInfo> {
+pub fn analyse(s: &Shader, generation: Generation, options: &Options<'_>) -> Result<StageInfo> {
     Ok(match s.info.stage {
         Stage::Compute => StageInfo::Compute,
-        Stage::Vertex => StageInfo::Vertex(vertex(s)?),
-        Stage::Fragment => StageInfo::Fragment(fragment(s, state)?),
-        stage => return Err(Error::Stage(stage)),
+        Stage::Vertex => StageInfo::Vertex(vertex(s, options.feeds_stage)?),
+        Stage::TessControl => StageInfo::Hull(primitives::hull(s, generation, options.patch)?),
+        Stage::TessEvaluation => {
+            StageInfo::Domain(primitives::domain(s, options.patch, options.feeds_stage)?)
+        }
+        Stage::Geometry => StageInfo::Geometry(primitives::geometry(s)?),
+        Stage::Fragment => StageInfo::Fragment(fragment(s, &options.fragment)?),
     })
 }
 
 /// The error for an instruction.
-fn refuse<T>(s: &Shader, i: Inst, why: impl Into<String>) -> Result<T> {
+pub(crate) fn refuse<T>(s: &Shader, i: Inst, why: impl Into<String>) -> Result<T> {
     let d = &s.insts[i];
     Err(Error::Op { op: d.op, loc: s.locs[d.loc], why: why.into() })
 }
@@ -65,7 +72,7 @@ fn distance(component: u8) -> (Varying, u8) {
 }
 
 /// Checks a location, and that an access does not pass its end.
-fn check(s: &Shader, i: Inst, slot: &IoSlot, ty: Type) -> Result<()> {
+pub(crate) fn check(s: &Shader, i: Inst, slot: &IoSlot, ty: Type) -> Result<()> {
     let end = slot.component.saturating_add(words(ty));
     match slot.loc {
         IoLoc::Location(n) if n >= MAX_LOCATIONS => {
@@ -80,7 +87,7 @@ fn check(s: &Shader, i: Inst, slot: &IoSlot, ty: Type) -> Result<()> {
     }
 }
 
-fn vertex(s: &Shader) -> Result<VertexInfo> {
+fn vertex(s: &Shader, feeds_stage: bool) -> Result<VertexInfo> {
     let mut attributes = 0u32;
     let mut builtins: Vec<Builtin> = Vec::new();
     let mut failed = Ok(());
@@ -109,16 +116,20 @@ fn vertex(s: &Shader) -> Result<VertexInfo> {
     if reads(Builtin::DrawIndex) {
         elements.push(VertexElement::DrawIndex);
     }
-    Ok(VertexInfo { elements, outputs: outputs(s)? })
+    Ok(VertexInfo { elements, outputs: outputs(s, feeds_stage)? })
 }
 
-/// The outputs of a stage before the rasteriser.
-pub(crate) fn outputs(s: &Shader) -> Result<VertexOutputs> {
+/// The outputs of a stage before the rasteriser, or before another one.
+pub(crate) fn outputs(s: &Shader, feeds_stage: bool) -> Result<VertexOutputs> {
     let mut out = VertexOutputs::default();
     let (mut locations, mut distances, mut primitive_id) = (0u32, 0u8, false);
     let mut failed = Ok(());
     s.walk(|s, _, i| {
-        let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) else { return };
+        let Attrs::Io(slot) = s.insts[i].attrs else { return };
+        let stores = matches!(s.insts[i].op, Op::StoreOutput | Op::StoreOutputVertex);
+        if !stores || matches!(slot.loc, IoLoc::Location(crate::emissions::COUNT..)) {
+            return;
+        }
         let ty = s.ty(s.arg(i, 0));
         if let Err(e) = check(s, i, &slot, ty) {
             failed = Err(e);
@@ -152,7 +163,10 @@ pub(crate) fn outputs(s: &Shader) -> Result<VertexOutputs> {
         let needed = u64::from(out.clip_mask.count_ones() + out.cull_mask.count_ones());
         return Err(Error::Limit { what: "clip and cull distances", needed, limit: 8 });
     }
-    out.vue = VueMap::new(distances, locations, primitive_id);
+    out.vue = match feeds_stage {
+        true => VueMap::between(distances, locations),
+        false => VueMap::new(distances, locations, primitive_id),
+    };
     Ok(out)
 }
 

@@ -8,7 +8,8 @@
 //!   parameters, [`system_values`] the built-ins that threads do not have
 //! - [`bind`]: the places of constants and surfaces, which the compiler reports to the driver
 //! - [`interface`]: inputs and outputs of graphics shaders, which become [`stage`], the properties that drivers need;
-//!   [`vue`]: the entry of a vertex; [`payload`]: registers of graphics threads
+//!   [`vue`]: the entry of a vertex; [`patch`]: the entry of a patch; [`payload`]: registers of graphics threads;
+//!   [`emissions`]: emitted vertices as numbered ones
 //! - [`scalars`]: values that one channel computes for all; `select`: instruction selection for a number of channels
 //! - [`mir`]: the machine IR; [`tepui_regalloc`] optimises it, spills and allocates registers
 //! - [`emit`]: instructions of the hardware and their jumps; [`tepui_intel_isa::layout`] compacts them
@@ -17,16 +18,20 @@
 //! Start reading at [`compile`].
 
 pub mod bind;
+pub mod emissions;
 pub mod emit;
 pub mod error;
 pub mod interface;
 mod lower_images;
 pub mod mir;
+pub mod patch;
 pub mod payload;
+mod primitives;
 pub mod print;
 pub mod scalars;
 mod select;
 pub mod set_memory;
+mod single_patch;
 pub mod stage;
 pub mod stats;
 pub mod system_values;
@@ -35,6 +40,7 @@ pub mod vue;
 
 pub use bind::{BindMap, Constant, Sampler, Surface, View};
 pub use error::{Error, Result};
+pub use patch::PatchInterface;
 pub use set_memory::SetBinding;
 pub use stage::{FragmentState, StageInfo, Variant};
 pub use stats::Stats;
@@ -87,6 +93,10 @@ pub struct Options<'a> {
     pub check: bool,
     /// The pipeline's state, for fragment programs.
     pub fragment: FragmentState,
+    /// Vertices go to another stage before the rasteriser: of vertex programs and domain programs.
+    pub feeds_stage: bool,
+    /// The entry of a patch, of tessellation shaders; without it, the shader's own.
+    pub patch: Option<PatchInterface>,
 }
 
 impl Options<'_> {
@@ -171,7 +181,7 @@ pub fn prepare(
     if options.robust {
         p.with(s, "mark_robust", vectorise::mark_robust);
     }
-    p.with(s, "system_values", system_values::run);
+    lower_stage(s, generation, &mut p);
     p.optimise(s);
     if p.with(s, "flatten_discards", flatten_discards::run) {
         p.optimise(s);
@@ -187,8 +197,24 @@ pub fn lower(
     look: &mut dyn FnMut(&'static str, &Shader),
 ) {
     let mut p = Pipeline::new(target(generation).lanes, look);
-    p.with(s, "system_values", system_values::run);
+    lower_stage(s, generation, &mut p);
     lower_rest(s, generation, options, &mut p);
+}
+
+/// What stages need before anything else.
+fn lower_stage(s: &mut Shader, generation: Generation, p: &mut Pipeline<'_>) {
+    match s.info.stage {
+        Stage::Compute => _ = p.with(s, "system_values", system_values::run),
+        Stage::TessControl => {
+            p.with(s, "single_patch", |s| single_patch::run(s, generation));
+        }
+        Stage::Geometry => {
+            // Invariance follows from stores of outputs.
+            p.run(s, "invariance");
+            p.with(s, "emissions", emissions::run);
+        }
+        Stage::Vertex | Stage::TessEvaluation | Stage::Fragment => {}
+    }
 }
 
 fn lower_rest(s: &mut Shader, generation: Generation, options: &Options, p: &mut Pipeline<'_>) {
@@ -260,7 +286,7 @@ pub fn compile_prepared(
         let mut c = Compilation {
             s,
             generation,
-            stage: interface::analyse(s, &options.fragment)?,
+            stage: interface::analyse(s, generation, options)?,
             options,
             after,
         };
@@ -387,6 +413,13 @@ impl Layout {
                 let registers = 4 * info.elements.len() as u16;
                 let inputs = inputs(first, registers);
                 Layout { first: first + registers, inputs, end: emit::RESERVED }
+            }
+            io::Stage::Hull(_) | io::Stage::Geometry(_) => {
+                Layout { first, inputs: RegSet::EMPTY, end: emit::RESERVED }
+            }
+            io::Stage::Domain(info) => {
+                let first = first + u16::from(info.read_length);
+                Layout { first, inputs: RegSet::EMPTY, end: emit::RESERVED }
             }
             io::Stage::Fragment(info, payload, state) => {
                 let parts = [(info.source_depth, payload.depth), (info.source_w, payload.w)];
@@ -530,7 +563,14 @@ fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
     let stage = match info {
         StageInfo::Compute => io::Stage::Compute,
         StageInfo::Vertex(info) => io::Stage::Vertex(info),
+        StageInfo::Hull(info) => io::Stage::Hull(info),
+        StageInfo::Domain(info) => io::Stage::Domain(info),
+        StageInfo::Geometry(info) => io::Stage::Geometry(info),
         StageInfo::Fragment(info) => io::Stage::Fragment(info, payload, options.fragment),
+    };
+    let patch_threads = match stage {
+        io::Stage::Hull(info) => info.threads,
+        _ => 0,
     };
     let first = selected::<W>(s, generation, options, stage, true, after)?;
     let (mut f, ending, map, unmasked) = match first {
@@ -559,7 +599,7 @@ fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
         W,
         &code,
         &registers,
-        &emit::Thread { ending, positions: payload.positions },
+        &emit::Thread { ending, positions: payload.positions, patch_threads },
     )?;
     layout::compact(&mut listing.insts, &listing.targets);
     let mut bytes = Vec::with_capacity(16 * listing.insts.len());

@@ -289,12 +289,27 @@ pub enum Op {
         /// One for each row or column, instead of one for all.
         fine: bool,
     },
-    /// Writes planes to the URB entries of a plane of handles.
+    /// Writes planes to the URB entries of a plane of handles, which offsets and masks follow.
     UrbWrite {
         /// Offset in slots.
         offset: u16,
         /// Planes.
         planes: u8,
+        /// Whether each channel has an offset.
+        per_channel: bool,
+        /// Whether a mask has the planes that are written.
+        masked: bool,
+    },
+    /// Reads planes from the URB entries of a plane of handles, which offsets follow.
+    UrbRead {
+        /// Offset in slots.
+        offset: u16,
+        /// Planes.
+        planes: u8,
+        /// Whether each channel has an offset.
+        per_channel: bool,
+        /// Whether threads write the entries meanwhile.
+        changes: bool,
     },
     /// Writes planes to a render target; alpha and mask are sources after them.
     TargetWrite(TargetPayload),
@@ -455,6 +470,8 @@ impl<const W: u8> Target for Eu<W> {
             | Op::SampleOffset { .. }
             | Op::Helper { from_start: true }
             | Op::Scratch { store: false, .. } => Effect::Pure,
+            Op::UrbRead { changes: false, .. } => Effect::Pure,
+            Op::UrbRead { changes: true, .. } => Effect::Read,
             Op::Helper { from_start: false } | Op::Derivative { .. } => Effect::Convergent,
             Op::Send(m) => match m.effect {
                 MessageEffect::Pure => Effect::Pure,
@@ -472,7 +489,7 @@ impl<const W: u8> Target for Eu<W> {
     }
 
     fn is_load(inst: &Inst) -> bool {
-        matches!(inst.op, Op::Send(_) | Op::Scratch { store: false, .. })
+        matches!(inst.op, Op::Send(_) | Op::UrbRead { .. } | Op::Scratch { store: false, .. })
     }
 
     fn rematerialises(inst: &Inst) -> bool {
@@ -519,6 +536,7 @@ impl<const W: u8> Target for Eu<W> {
         let (_, busy) = Self::pipe(inst);
         busy + match inst.op {
             Op::Send(_) | Op::Scratch { .. } => 100,
+            Op::UrbRead { .. } => 200,
             Op::Alu { opcode: Opcode::Math, .. } => 24,
             Op::Compare(_) | Op::Select(_) | Op::Test(_) => 14,
             _ => 10,
@@ -529,6 +547,7 @@ impl<const W: u8> Target for Eu<W> {
         let registers = if inst.is_scalar() { 1 } else { u32::from(W) / 8 };
         match inst.op {
             Op::Send(_) | Op::Scratch { .. } => (1, 20 * registers),
+            Op::UrbRead { .. } => (1, 6 * registers),
             Op::Alu { opcode: Opcode::Math, .. } => (2, 4 * registers),
             Op::Select(_) | Op::MulHigh | Op::Lane => (0, 4 * registers),
             _ => (0, 2 * registers),
@@ -568,6 +587,9 @@ pub fn is_shared(inst: &Inst) -> bool {
         Op::Alu { opcode: Opcode::Mov, .. } => inst.src[0].is_value() || inst.is_scalar(),
         Op::Send(m) => m.effect == MessageEffect::Pure,
         Op::Alu { .. } | Op::Compare(_) | Op::Select(_) | Op::MulHigh | Op::Lane => true,
+        Op::UrbRead { changes, .. } => !changes,
+        // Handles of vertices, in the payload.
+        Op::Shuffle => matches!(inst.src[0].place, Place::Fixed(_)),
         Op::Address
         | Op::Barycentric { .. }
         | Op::Pixel { .. }

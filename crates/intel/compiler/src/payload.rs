@@ -2,6 +2,10 @@
 //!
 //! ```text
 //! vertex     g0 header, g1 URB handles; constants; a register for each component of the elements
+//! hull       one patch: g0 header with the handle of the patch, g1 to g4 handles of vertices; eight patches: g0 header, g1
+//!            handles of the patches, [numbers of the patches], handles of each vertex; constants
+//! domain     g0 header with the handle of the patch, g1 to g3 coordinates, g4 URB handles; constants; slots of the patch
+//! geometry   g0 header, g1 URB handles and numbers of invocations, [numbers of primitives], handles of each vertex; constants
 //! fragment   g0 header, g1 masks and positions of subspans; barycentric coordinates of each mode, depth, W, positions of
 //!            samples, coverage; constants; setup data: two components of an attribute in a register
 //! ```
@@ -9,11 +13,73 @@
 //! source: Mesa, `brw_fs_thread_payload.cpp`
 
 use crate::mir::GRF_DWORDS;
-use crate::stage::FragmentInfo;
+use crate::patch::MAX_PATCH_VERTICES;
+use crate::stage::{FragmentInfo, GeometryInfo, HullInfo};
 use tepui_intel_isa::Generation;
 
-/// The register of URB handles of vertex threads.
+/// The register of URB handles of vertex and geometry threads, and of hull threads of eight patches.
 pub const HANDLES: u16 = 1;
+
+/// The first of three registers of coordinates in the patch, of domain threads.
+pub const DOMAIN_COORDINATES: u16 = 1;
+/// The register of URB handles of domain threads.
+pub const DOMAIN_HANDLES: u16 = 4;
+/// The first register after the payload of domain threads.
+pub const DOMAIN_END: u16 = 5;
+
+/// The registers of a geometry thread before its constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GeometryPayload {
+    /// Numbers of primitives, if there are any.
+    pub primitive_id: u16,
+    /// Handles of the first vertex; those of others are in the registers after it. With several invocations, a double word
+    /// for each vertex.
+    pub vertices: u16,
+    /// The register at which constants begin.
+    pub end: u16,
+}
+
+impl GeometryPayload {
+    /// The payload of a program.
+    #[must_use]
+    pub fn new(info: &GeometryInfo) -> GeometryPayload {
+        let primitive_id = HANDLES + 1;
+        let vertices = primitive_id + u16::from(info.primitive_id);
+        let end = vertices + u16::from(info.vertices_in);
+        GeometryPayload { primitive_id, vertices, end }
+    }
+}
+
+/// The registers of a hull thread before its constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HullPayload {
+    /// Numbers of patches, if there are any.
+    pub primitive_id: u16,
+    /// Handles of vertices: a double word each for one patch, a register each for eight.
+    pub vertices: u16,
+    /// Vertices that there is room for.
+    pub input_vertices: u8,
+    /// The register at which constants begin.
+    pub end: u16,
+}
+
+impl HullPayload {
+    /// The payload of a program.
+    #[must_use]
+    pub fn new(info: &HullInfo) -> HullPayload {
+        let input_vertices = match info.patch.input_vertices {
+            0 => MAX_PATCH_VERTICES,
+            n => n,
+        };
+        if !info.eight_patches {
+            return HullPayload { primitive_id: 0, vertices: 1, input_vertices, end: 5 };
+        }
+        let primitive_id = HANDLES + 1;
+        let vertices = primitive_id + u16::from(info.primitive_id);
+        let end = vertices + u16::from(input_vertices);
+        HullPayload { primitive_id, vertices, input_vertices, end }
+    }
+}
 
 /// Double words of an attribute's setup data: four for each component.
 pub const SETUP_DWORDS: u16 = 16;

@@ -76,7 +76,8 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Derivative { y, fine } => {
             write!(f, "dd{}_{}", axis(*y), if *fine { "fine" } else { "coarse" })
         }
-        Op::UrbWrite { offset, planes } => write!(f, "urb_write.{planes} +{offset}"),
+        Op::UrbWrite { offset, planes, .. } => write!(f, "urb_write.{planes} +{offset}"),
+        Op::UrbRead { offset, planes, .. } => write!(f, "urb_read.{planes} +{offset}"),
         Op::TargetWrite(p) => write!(f, "target_write {}", p.index),
         Op::Spread { planes, width, .. } => write!(f, "spread.{planes}x{width}"),
         Op::SamplerHeader { bits, table } => write!(f, "sampler_header {bits:#x} {table}"),

@@ -4,10 +4,11 @@
 //! before the constants are fixed by the stage, so the driver gives only the register at which constants begin
 //! ([`Variant::start`]).
 
+use crate::patch::PatchInterface;
 use crate::stats::Stats;
-use crate::vue::{FragmentInput, VueMap};
+use crate::vue::{FragmentInput, SLOT_BYTES, VueMap};
 use serde::{Deserialize, Serialize};
-use tepui_ir::DepthMode;
+use tepui_ir::{DepthMode, PrimitiveKind, Primitives, Spacing};
 
 /// Properties of the program's stage.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -17,6 +18,12 @@ pub enum StageInfo {
     Compute,
     /// A vertex program.
     Vertex(VertexInfo),
+    /// A hull program: a tessellation control shader.
+    Hull(HullInfo),
+    /// A domain program: a tessellation evaluation shader.
+    Domain(DomainInfo),
+    /// A geometry program.
+    Geometry(GeometryInfo),
     /// A fragment program.
     Fragment(FragmentInfo),
 }
@@ -104,6 +111,178 @@ pub struct VertexOutputs {
     pub layer: bool,
     /// Whether vertices have a viewport index (Maximum VP Index).
     pub viewport: bool,
+}
+
+/// Hull programs: 3DSTATE_HS, 3DSTATE_URB_HS. Vertex handles are included, nothing is pushed but constants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HullInfo {
+    /// Whether threads have one invocation of each of eight patches (Dispatch Mode 8_PATCH), instead of eight invocations of
+    /// one patch (SINGLE_PATCH).
+    pub eight_patches: bool,
+    /// Threads of a patch, or of eight patches: Instance Count plus one.
+    pub threads: u8,
+    /// Include Primitive ID.
+    pub primitive_id: bool,
+    /// The entry of a patch.
+    pub patch: PatchInterface,
+}
+
+impl HullInfo {
+    /// Patch Count Threshold for the vertices of an input patch, which is 0 for eight patches. source: Mesa,
+    /// brw_compile_tcs.cpp (`get_patch_count_threshold`)
+    #[must_use]
+    pub fn patch_count_threshold(input_vertices: u32) -> u32 {
+        match input_vertices {
+            0..=4 => 0,
+            5..=6 => 5,
+            7..=8 => 4,
+            9..=10 => 3,
+            11..=14 => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Domain programs: 3DSTATE_DS, 3DSTATE_URB_DS. Dispatch Mode is SIMD8_SINGLE_PATCH.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DomainInfo {
+    /// Patch URB Entry Read Length: registers of the patch's entry that are pushed, two slots in each.
+    pub read_length: u8,
+    /// Whether the program reads the primitive's number (else Primitive ID Not Required, on Gen12).
+    pub primitive_id: bool,
+    /// The entry of a patch. Compute W Coordinate Enable is set for triangles.
+    pub patch: PatchInterface,
+    /// The outputs.
+    pub outputs: VertexOutputs,
+}
+
+/// Parameters of the tessellator: 3DSTATE_TE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tessellator {
+    /// TE Domain.
+    pub domain: u8,
+    /// Partitioning.
+    pub partitioning: u8,
+    /// Output Topology.
+    pub topology: u8,
+}
+
+impl Tessellator {
+    /// The tessellator of two shaders, each of which can say how it is; with the origin of the domain at its lower left
+    /// instead of the upper left. source: Mesa, brw_compile_tes.cpp (`brw_compile_tes`), genX_gfx_state.c (SET TE), genxml
+    #[must_use]
+    pub fn new(control: &Primitives, evaluation: &Primitives, is_lower_left: bool) -> Tessellator {
+        let kind = evaluation.input.or(control.input).unwrap_or(PrimitiveKind::Triangles);
+        let spacing = evaluation.spacing.or(control.spacing).unwrap_or(Spacing::Equal);
+        let clockwise = evaluation.clockwise.or(control.clockwise).unwrap_or(false);
+        Tessellator {
+            domain: match kind {
+                PrimitiveKind::Quads => 0,
+                PrimitiveKind::Isolines => 2,
+                _ => 1,
+            },
+            partitioning: match spacing {
+                Spacing::Equal => 0,
+                Spacing::FractionalOdd => 1,
+                Spacing::FractionalEven => 2,
+            },
+            topology: match kind {
+                _ if evaluation.point_mode || control.point_mode => 0,
+                PrimitiveKind::Isolines => 1,
+                _ if clockwise != is_lower_left => 2,
+                _ => 3,
+            },
+        }
+    }
+}
+
+/// The data before the vertices of a geometry program's entry: Control Data Format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ControlData {
+    /// None.
+    #[default]
+    None,
+    /// A bit for each vertex after which a strip ends (CUT).
+    Cuts,
+    /// Two bits for each vertex: its stream (SID).
+    Streams,
+}
+
+impl ControlData {
+    /// Bits of a vertex.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            ControlData::None => 0,
+            ControlData::Cuts => 1,
+            ControlData::Streams => 2,
+        }
+    }
+}
+
+/// Geometry programs: 3DSTATE_GS, 3DSTATE_URB_GS. Dispatch Mode is SIMD8; vertex handles are included, nothing is pushed but
+/// constants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GeometryInfo {
+    /// Expected Vertex Count.
+    pub vertices_in: u8,
+    /// Invocations of a primitive: Instance Control plus one.
+    pub invocations: u8,
+    /// Include Primitive ID.
+    pub primitive_id: bool,
+    /// Primitives that are made: points, strips of lines or strips of triangles.
+    pub output: PrimitiveKind,
+    /// Vertices that an invocation emits at most.
+    pub max_vertices: u16,
+    /// Vertices that each invocation emits, if that does not depend on anything: Static Output.
+    pub static_count: Option<u16>,
+    /// Control Data Format.
+    pub control: ControlData,
+    /// The outputs.
+    pub outputs: VertexOutputs,
+}
+
+impl GeometryInfo {
+    /// Output Topology. source: Mesa, genxml (`3D_Prim_Topo_Type`)
+    #[must_use]
+    pub fn topology(&self) -> u32 {
+        match self.output {
+            PrimitiveKind::Points => 1,
+            PrimitiveKind::Lines => 3,
+            _ => 5,
+        }
+    }
+
+    /// Slots of a vertex, a multiple of two: Output Vertex Size plus one.
+    #[must_use]
+    pub fn vertex_slots(&self) -> u16 {
+        (self.outputs.vue.slots.len() as u16).next_multiple_of(2)
+    }
+
+    /// Control Data Header Size, in units of 32 bytes.
+    #[must_use]
+    pub fn control_units(&self) -> u16 {
+        (u32::from(self.max_vertices) * self.control.bits()).div_ceil(256) as u16
+    }
+
+    /// The slot at which control data begin: the number of vertices, if it is written, takes two.
+    #[must_use]
+    pub fn control_slot(&self) -> u16 {
+        if self.static_count.is_some() { 0 } else { 2 }
+    }
+
+    /// The first slot of the first vertex.
+    #[must_use]
+    pub fn first_vertex(&self) -> u16 {
+        self.control_slot() + 2 * self.control_units()
+    }
+
+    /// The size of an entry in units of 64 bytes.
+    #[must_use]
+    pub fn entry_units(&self) -> u32 {
+        let vertices = u32::from(self.max_vertices) * u32::from(self.vertex_slots());
+        ((u32::from(self.first_vertex()) + vertices) * SLOT_BYTES).div_ceil(64).max(1)
+    }
 }
 
 /// Fragment programs: 3DSTATE_PS, 3DSTATE_PS_EXTRA, 3DSTATE_WM, 3DSTATE_SBE.

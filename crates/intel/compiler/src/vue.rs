@@ -80,11 +80,27 @@ impl VueMap {
         self.slots.iter().position(|&s| s == Some(varying))
     }
 
-    /// The slot of location 0, which the entry need not have.
+    /// The entry of a vertex that another stage than the rasteriser reads: it has slots for distances in any case, so that
+    /// stage knows where everything is ([`VueMap::slot_between`]).
     #[must_use]
-    pub fn first_location(&self) -> usize {
-        let distances = [0, 1].map(|k| self.slot(Varying::Distances(k)));
-        if distances == [None; 2] { 2 } else { 4 }
+    pub fn between(distances: u8, locations: u32) -> VueMap {
+        let mut map = VueMap::new(0b11, locations, false);
+        for half in (0..2).filter(|half| distances >> half & 1 == 0) {
+            map.slots[2 + half] = None;
+        }
+        map
+    }
+
+    /// The slot of an input of a stage before the rasteriser, in [`VueMap::between`].
+    #[must_use]
+    pub fn slot_between(varying: Varying) -> Option<u16> {
+        match varying {
+            Varying::Header => Some(0),
+            Varying::Position => Some(1),
+            Varying::Distances(half) => Some(2 + u16::from(half)),
+            Varying::Location(n) => Some(4 + n),
+            Varying::PrimitiveId | Varying::PointCoord => None,
+        }
     }
 
     /// The size of an entry in units of 64 bytes, as 3DSTATE_URB_* have it.
@@ -189,9 +205,12 @@ mod tests {
         let clipped = VueMap::new(0b01, 0b1, true);
         assert_eq!(clipped.slot(Varying::Location(0)), Some(4));
         assert_eq!(clipped.slot(Varying::PrimitiveId), Some(5));
-        assert_eq!((plain.first_location(), clipped.first_location()), (2, 4));
-        assert_eq!(VueMap::new(0b10, 0, false).first_location(), 4);
-        assert_eq!(VueMap::new(0, 0, false).first_location(), 2);
+        let between = VueMap::between(0b10, 0b101);
+        assert_eq!(between.slots[2], None);
+        for varying in [Varying::Position, Varying::Distances(1), Varying::Location(2)] {
+            let slot = between.slot(varying).map(|slot| slot as u16);
+            assert_eq!(slot, VueMap::slot_between(varying), "{varying:?}");
+        }
     }
 
     #[test]

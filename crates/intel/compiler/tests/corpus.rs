@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use tepui_intel_analysis::Code;
+use tepui_intel_analysis::scoreboard::{Rules, check as check_scoreboard};
 use tepui_intel_compiler::{Options, Program, compile};
 use tepui_intel_isa::{Generation, Inst};
 use tepui_ir::Stage;
@@ -29,11 +31,11 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-fn decodes(p: &Program) -> Result<(), String> {
+fn decodes(p: &Program, generation: Generation) -> Result<(), String> {
     for v in &p.variants {
         let (mut at, end) = (v.offset as usize, (v.offset + v.stats.bytes) as usize);
         while at < end {
-            let inst = Inst::decode(Generation::Gen9, &p.code, at).map_err(|e| e.to_string())?;
+            let inst = Inst::decode(generation, &p.code, at).map_err(|e| e.to_string())?;
             at += inst.bytes();
         }
         if at != end {
@@ -43,14 +45,32 @@ fn decodes(p: &Program) -> Result<(), String> {
     Ok(())
 }
 
-fn one(mut s: tepui_ir::Shader, name: &str, stage: Stage, t: &mut Tally) {
+/// Checks that the scoreboard of Gen12 orders all accesses of registers.
+fn is_ordered(p: &Program) -> Result<(), String> {
+    for v in &p.variants {
+        let code = &p.code[v.offset as usize..][..v.stats.bytes as usize];
+        let code = Code::decode(Generation::Gen12, code).map_err(|e| e.to_string())?;
+        let rules = Rules { in_order_writes: false, ..Rules::STRICT };
+        let found = check_scoreboard(&code, rules).map_err(|e| e.to_string())?;
+        if let Some(first) = found.first() {
+            return Err(format!("SIMD{}: {}", v.width, first.text(&code)));
+        }
+    }
+    Ok(())
+}
+
+fn one(mut s: tepui_ir::Shader, generation: Generation, name: &str, stage: Stage, t: &mut Tally) {
     let options = Options { check: true, ..Options::default() };
-    match compile(&mut s, Generation::Gen9, &options) {
+    match compile(&mut s, generation, &options) {
         Ok(p) => {
             let counts = t.compiled.entry(stage.name()).or_default();
             counts[0] += 1;
             counts[1] += usize::from(p.variants.len() > 1);
-            if let Err(e) = decodes(&p) {
+            let ordered = match generation {
+                Generation::Gen9 => Ok(()),
+                Generation::Gen12 => is_ordered(&p),
+            };
+            if let Err(e) = decodes(&p, generation).and(ordered) {
                 t.wrong.push(format!("{name} {stage}: {e}"));
             }
         }
@@ -64,7 +84,16 @@ fn one(mut s: tepui_ir::Shader, name: &str, stage: Stage, t: &mut Tally) {
 }
 
 #[test]
-fn shaders_of_the_corpus_are_compiled_or_refused() {
+fn shaders_of_the_corpus_on_skylake() {
+    corpus(Generation::Gen9);
+}
+
+#[test]
+fn shaders_of_the_corpus_on_tiger_lake() {
+    corpus(Generation::Gen12);
+}
+
+fn corpus(generation: Generation) {
     let mut t = Tally::default();
     for f in files() {
         let words = match tepui_corpus::read(&f) {
@@ -86,7 +115,7 @@ fn shaders_of_the_corpus_are_compiled_or_refused() {
             };
             let name = f.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
             let Ok(s) = tepui_spirv::translate(&words, &options) else { continue };
-            let r = catch_unwind(AssertUnwindSafe(|| one(s, &name, stage, &mut t)));
+            let r = catch_unwind(AssertUnwindSafe(|| one(s, generation, &name, stage, &mut t)));
             if let Err(p) = r {
                 let text = p.downcast_ref::<String>().cloned().unwrap_or_default();
                 t.wrong.push(format!("{name}: crashed: {}", text.lines().next().unwrap_or("")));

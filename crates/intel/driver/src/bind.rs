@@ -174,6 +174,9 @@ impl Places {
                 Constant::NumWorkgroups(k) => Word::Workgroups(k),
                 Constant::BaseWorkgroup(k) => Word::BaseWorkgroup(k),
                 Constant::ViewIndex => Word::ViewIndex,
+                Constant::PatchVertices => {
+                    return Err(Error::unsupported("the number of vertices of a patch in shaders"));
+                }
                 Constant::BufferSize(surface) => Word::Size(buffer(surface)),
                 Constant::BufferAddress(surface, high) => Word::Address(buffer(surface), high),
                 Constant::SetAddress(set, high) => Word::SetAddress(set as u8, high),

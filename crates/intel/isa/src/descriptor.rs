@@ -138,6 +138,9 @@ pub const fn urb(op: UrbOp, offset: u16, per_channel: bool) -> u32 {
     op as u32 | (offset as u32 & 0x7ff) << 4 | (per_channel as u32) << 17
 }
 
+/// Bit of [`urb`]: a mask of double words for each channel, from bit 16 on, precedes the data.
+pub const URB_MASKED: u32 = 1 << 15;
+
 /// A render target write; `last` is the thread's last one.
 pub const fn render_target_write(surface: u8, form: RenderWrite, last: bool) -> u32 {
     (RenderOp::Write as u32) << 14 | (form as u32) << 8 | (last as u32) << 12 | surface as u32

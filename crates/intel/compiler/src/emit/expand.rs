@@ -27,6 +27,9 @@ const fn barrier_id(generation: Generation) -> u64 {
     }
 }
 
+/// Bit of a barrier's payload: the count of threads is given.
+const BARRIER_COUNT_ENABLE: u64 = 1 << 15;
+
 /// The widest instruction of an operation.
 fn widest(inst: &Mir) -> u8 {
     match inst.op {
@@ -371,7 +374,7 @@ impl Emit {
     }
 
     /// The payload of all barriers of the program.
-    pub(super) fn barrier_payload(&mut self) {
+    pub(super) fn barrier_payload(&mut self, patch_threads: u8) {
         let mut clear = self.no_mask(Opcode::Mov, 8);
         clear.dst = Dst { location: Location::register(Register::General(BARRIER)), ..Dst::NULL };
         clear.src[0] = Src::immediate(Type::UD, 0);
@@ -381,7 +384,26 @@ impl Emit {
         id.dst = Dst { location: second(BARRIER), ..Dst::NULL };
         id.src[0] = Src { location: second(0), region: Region::SCALAR, ..Src::NULL };
         id.src[1] = Src::immediate(Type::UD, barrier_id(self.generation));
+        if patch_threads == 0 {
+            self.push(id);
+            return;
+        }
+        // The threads of a patch say how many they are. source: Mesa, brw_fs_nir.cpp (`emit_tcs_barrier`)
+        let (mask, shift, count) = match self.generation {
+            Generation::Gen9 => (0x0001_e000, 11, u64::from(patch_threads) << 9),
+            Generation::Gen12 => (barrier_id(self.generation), 0, u64::from(patch_threads) << 8),
+        };
+        id.src[1] = Src::immediate(Type::UD, mask);
         self.push(id);
+        let own = Src { location: second(BARRIER), region: Region::SCALAR, ..Src::NULL };
+        let all = [(Opcode::Shl, shift), (Opcode::Or, count | BARRIER_COUNT_ENABLE)];
+        for (opcode, operand) in all.into_iter().filter(|&(_, operand)| operand != 0) {
+            let mut out = self.no_mask(opcode, 1);
+            out.dst = Dst { location: second(BARRIER), ..Dst::NULL };
+            out.src[0] = own;
+            out.src[1] = Src::immediate(Type::UD, operand);
+            self.push(out);
+        }
     }
 
     /// The arrival at a barrier, and waiting for the others.

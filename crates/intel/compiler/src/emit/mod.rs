@@ -84,6 +84,8 @@ pub struct Thread {
     pub ending: Ending,
     /// The register of samples' positions, of fragments that have it.
     pub positions: u16,
+    /// Threads of a patch that wait for each other at barriers; 0 in a compute program.
+    pub patch_threads: u8,
 }
 
 /// Emits a program.
@@ -113,7 +115,7 @@ pub fn run(
     let is_barrier =
         |step: &Step<mir::Inst>| matches!(step, Step::Inst(mir::Inst { op: mir::Op::Barrier, .. }));
     if code.blocks.iter().any(|b| b.steps.iter().any(|(step, _)| is_barrier(step))) {
-        e.barrier_payload();
+        e.barrier_payload(thread.patch_threads);
     }
     for b in 0..code.blocks.len() {
         for k in 0..code.blocks[b].steps.len() {

@@ -63,7 +63,8 @@ impl Emit {
     pub(super) fn stage(&mut self, inst: &Mir) -> bool {
         match inst.op {
             Op::BeginLive => self.begin_live(),
-            Op::UrbWrite { offset, planes } => self.urb_write(inst, offset, planes),
+            Op::UrbWrite { .. } => self.urb_write(inst),
+            Op::UrbRead { .. } => self.urb_read(inst),
             Op::TargetWrite(p) => self.target_write(inst, &p),
             Op::Barycentric { .. }
             | Op::Pixel { .. }
@@ -252,15 +253,31 @@ impl Emit {
         }
     }
 
-    fn urb_write(&mut self, inst: &Mir, offset: u16, planes: u8) {
+    fn urb_write(&mut self, inst: &Mir) {
+        let Op::UrbWrite { offset, planes, per_channel, masked } = inst.op else { return };
         let part = Part { first: 0, width: self.width };
         let mut out = self.inst(self.send_opcode(true), part);
         out.src[0] = self.plane_payload(&inst.src[0]);
         out.src[1] = self.plane_payload(&inst.src[1]);
         out.send.sfid = Sfid::Urb;
-        let control = descriptor::urb(UrbOp::Simd8Write, offset, false);
-        out.send.desc = Desc::Immediate(control | descriptor::lengths(1, 0, true));
+        let control = descriptor::urb(UrbOp::Simd8Write, offset, per_channel);
+        let mask = if masked { descriptor::URB_MASKED } else { 0 };
+        let header = 1 + u8::from(per_channel) + u8::from(masked);
+        out.send.desc = Desc::Immediate(control | mask | descriptor::lengths(header, 0, true));
         out.send.ex_desc = Desc::Immediate(descriptor::payload1(planes));
+        self.push(out);
+    }
+
+    fn urb_read(&mut self, inst: &Mir) {
+        let Op::UrbRead { offset, planes, per_channel, .. } = inst.op else { return };
+        let Place::Plane(unit) = inst.dst.place else { return };
+        let mut out = self.inst(Opcode::Send, Part { first: 0, width: self.width });
+        out.dst = Dst { location: byte(unit * UNIT_BYTES), ..Dst::NULL };
+        out.src[0] = self.plane_payload(&inst.src[0]);
+        out.send.sfid = Sfid::Urb;
+        let control = descriptor::urb(UrbOp::Simd8Read, offset, per_channel);
+        let lengths = descriptor::lengths(1 + u8::from(per_channel), planes, true);
+        out.send.desc = Desc::Immediate(control | lengths);
         self.push(out);
     }
 
@@ -384,10 +401,12 @@ impl Emit {
             Ending::Compute => {}
             Ending::Urb { offset, handle, first, registers } => {
                 let handles = first - 1;
-                let mut copy = self.no_mask(Opcode::Mov, 8);
-                copy.dst = Dst { location: at(handles, 0), ..Dst::NULL };
-                copy.src[0] = self.plane_payload(&handle);
-                self.push(copy);
+                if handle.place != Place::None {
+                    let mut copy = self.no_mask(Opcode::Mov, 8);
+                    copy.dst = Dst { location: at(handles, 0), ..Dst::NULL };
+                    copy.src[0] = self.plane_payload(&handle);
+                    self.push(copy);
+                }
                 let mut out = self.inst(Opcode::Send, Part { first: 0, width: self.width });
                 out.src[0] = self.payload(handles);
                 out.send.sfid = Sfid::Urb;

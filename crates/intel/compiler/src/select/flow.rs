@@ -66,6 +66,10 @@ impl Select<'_> {
         for &i in &s.regions[r].insts {
             let d = &s.insts[i];
             self.loc = d.loc;
+            let ends = matches!(d.op, Op::Yield | Op::Break | Op::Continue) && self.nesting > 0;
+            if ends || matches!(d.op, Op::If | Op::Loop) {
+                self.flush();
+            }
             match (d.op, d.attrs) {
                 (Op::If, Attrs::If(a, b)) => {
                     if !self.branch(i, a, b)? {

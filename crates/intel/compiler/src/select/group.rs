@@ -6,7 +6,7 @@ use crate::bind::Constant;
 use crate::error::Result;
 use crate::mir::{self, Inst, MOp, Operand};
 use tepui_intel_isa::{Opcode, Type as Ty};
-use tepui_ir::{self as ir, Attrs, Builtin, MemSet, Op, Scope};
+use tepui_ir::{self as ir, Attrs, Barrier, Builtin, MemSet, Op, Scope};
 
 /// Double words of g0 that have the number of the workgroup. source: IVB PRM volume 2 part 2, "GPGPU thread payload"
 const WORKGROUP: [u16; 3] = [1, 6, 7];
@@ -18,11 +18,7 @@ impl Select<'_> {
         match (s.insts[i].op, s.insts[i].attrs) {
             (Op::LoadBuiltin, Attrs::Builtin(b)) => self.builtin(i, b).map(|()| true),
             (Op::Barrier, Attrs::Barrier(b)) => {
-                let buffers = b.spaces.intersects(MemSet::BUFFER | MemSet::IMAGE);
-                let local = b.spaces.intersects(MemSet::SHARED);
-                if b.mem != Scope::Invocation && (buffers || local) {
-                    self.effect(mir::Op::Fence { buffers, local });
-                }
+                self.memory_fence(b);
                 let invocations: u32 = s.info.workgroup_size.iter().product();
                 let several = invocations > u32::from(self.width);
                 if matches!(b.exec, Scope::Workgroup | Scope::QueueFamily | Scope::Device)
@@ -33,6 +29,15 @@ impl Select<'_> {
                 Ok(true)
             }
             _ => Ok(false),
+        }
+    }
+
+    /// Makes writes to memory visible.
+    pub(super) fn memory_fence(&mut self, b: Barrier) {
+        let buffers = b.spaces.intersects(MemSet::BUFFER | MemSet::IMAGE);
+        let local = b.spaces.intersects(MemSet::SHARED);
+        if b.mem != Scope::Invocation && (buffers || local) {
+            self.effect(mir::Op::Fence { buffers, local });
         }
     }
 

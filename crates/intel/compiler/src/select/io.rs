@@ -9,9 +9,11 @@ use super::{Comp, Select, Source};
 use crate::bind::{Constant, Surface};
 use crate::error::Result;
 use crate::interface::place;
-use crate::mir::{Inst, MOp, Operand, planes};
-use crate::payload::FragmentPayload;
-use crate::stage::{FragmentInfo, FragmentState, VertexInfo, VertexOutputs};
+use crate::mir::{Inst, MOp, Operand, Place, planes};
+use crate::payload::{DOMAIN_END, FragmentPayload, GeometryPayload, HullPayload};
+use crate::stage::{
+    DomainInfo, FragmentInfo, FragmentState, GeometryInfo, HullInfo, VertexInfo, VertexOutputs,
+};
 use crate::vue::Varying;
 use std::collections::BTreeMap;
 use tepui_intel_isa::Type as Ty;
@@ -25,6 +27,12 @@ pub enum Stage<'a> {
     Compute,
     /// A vertex shader.
     Vertex(&'a VertexInfo),
+    /// A tessellation control shader.
+    Hull(&'a HullInfo),
+    /// A tessellation evaluation shader.
+    Domain(&'a DomainInfo),
+    /// A geometry shader.
+    Geometry(&'a GeometryInfo),
     /// A fragment shader.
     Fragment(&'a FragmentInfo, FragmentPayload, FragmentState),
 }
@@ -47,6 +55,9 @@ impl Stage<'_> {
         match self {
             Stage::Compute => 1,
             Stage::Vertex(_) => 2,
+            Stage::Hull(info) => HullPayload::new(info).end,
+            Stage::Domain(_) => DOMAIN_END,
+            Stage::Geometry(info) => GeometryPayload::new(info).end,
             Stage::Fragment(_, payload, _) => payload.end,
         }
     }
@@ -65,6 +76,14 @@ pub(super) struct Io<'a> {
     pub outputs: BTreeMap<Varying, [Comp; 4]>,
     /// Outputs of fragments.
     pub fragment: super::output::Outputs,
+    /// URB handles of hull, domain and geometry programs.
+    pub handle: Source,
+    /// Writes of the URB that are to come.
+    pub pending: super::urb::Pending,
+    /// The number of emitted vertices.
+    pub count: Comp,
+    /// Control data of geometry programs.
+    pub control: Vec<Comp>,
 }
 
 impl<'a> Io<'a> {
@@ -76,6 +95,10 @@ impl<'a> Io<'a> {
             position: [Comp::Undef; 2],
             outputs: BTreeMap::new(),
             fragment: super::output::Outputs::default(),
+            handle: Source::payload(crate::payload::HANDLES),
+            pending: super::urb::Pending::default(),
+            count: Comp::Const(0),
+            control: Vec::new(),
         }
     }
 }
@@ -86,6 +109,9 @@ impl Select<'_> {
         match self.io.stage {
             Stage::Compute => {}
             Stage::Vertex(info) => self.begin_vertex(info),
+            Stage::Hull(info) => self.begin_hull(info),
+            Stage::Domain(_) => self.begin_domain(),
+            Stage::Geometry(_) => self.begin_geometry(),
             Stage::Fragment(info, payload, _) => self.begin_fragment(info, &payload),
         }
     }
@@ -96,8 +122,14 @@ impl Select<'_> {
             Stage::Compute => super::Ending::Compute,
             Stage::Vertex(info) => self.end_vertices(
                 &info.outputs,
-                Operand::new(crate::mir::Place::Payload(crate::payload::HANDLES), Ty::UD),
+                Operand::new(Place::Payload(crate::payload::HANDLES), Ty::UD),
             ),
+            Stage::Hull(_) => self.end_hull(),
+            Stage::Domain(info) => self.end_vertices(
+                &info.outputs,
+                Operand::new(Place::Payload(crate::payload::DOMAIN_HANDLES), Ty::UD),
+            ),
+            Stage::Geometry(info) => self.end_geometry(info),
             Stage::Fragment(info, _, state) => self.end_fragment(info, &state),
         }
     }
@@ -112,6 +144,9 @@ impl Select<'_> {
         match self.io.stage {
             Stage::Compute => Ok(false),
             Stage::Vertex(_) => self.vertex_io(i),
+            Stage::Hull(info) => self.hull_io(i, info),
+            Stage::Domain(info) => self.domain_io(i, info),
+            Stage::Geometry(info) => self.geometry_io(i, info),
             Stage::Fragment(_, payload, state) => self.fragment_io(i, &payload, &state),
         }
     }
@@ -232,7 +267,8 @@ impl Select<'_> {
     /// A write of an entry that does not end the thread.
     fn urb_write(&mut self, offset: u16, handle: Operand, data: &[Comp]) {
         let v = self.collect(data);
-        let op = crate::mir::Op::UrbWrite { offset, planes: data.len() as u8 };
+        let planes = data.len() as u8;
+        let op = crate::mir::Op::UrbWrite { offset, planes, per_channel: false, masked: false };
         let inst = Inst::new(op, Operand::NONE, &[]);
         let data = Source { operand: Operand::value(Ty::UD), val: Some(v) };
         self.push(inst, None, &[Source { operand: handle, val: None }, data]);

@@ -8,13 +8,14 @@
 //! `alu` selects arithmetic, `convert` conversions, `cond` comparisons and conditions, `memory` and `global` accesses of
 //! memory, `group` built-ins and barriers, `subgroup` what passes between channels, `texture` and `image` messages of the
 //! sampler and of typed surfaces, `handle` descriptors; `flow` builds blocks from regions. `io` is what graphics stages
-//! have in common, `vertex`, `fragment` and `output` are theirs.
+//! have in common, `vertex`, `tessellation`, `geometry`, `fragment` and `output` are theirs; `urb` accesses entries.
 
 mod alu;
 mod cond;
 mod convert;
 mod flow;
 mod fragment;
+mod geometry;
 mod global;
 mod group;
 mod handle;
@@ -23,10 +24,14 @@ pub mod io;
 mod memory;
 mod output;
 mod subgroup;
+mod tessellation;
 mod texture;
+mod urb;
 mod vertex;
 
+pub(crate) use tessellation::{patch_slot, vertex_slot};
 pub(crate) use texture::uniform_operands;
+pub(crate) use urb::slot_between;
 
 use crate::bind::BindMap;
 use crate::error::{Error, Result};
@@ -63,6 +68,16 @@ struct Source {
 }
 
 impl Source {
+    /// A plane of the payload.
+    fn payload(register: u16) -> Source {
+        Source { operand: Operand::new(Place::Payload(register), Ty::UD), val: None }
+    }
+
+    /// An immediate.
+    fn immediate(ty: Ty, bits: u64) -> Source {
+        Source { operand: Operand::immediate(ty, bits), val: None }
+    }
+
     /// The source, negated.
     fn negated(self) -> Source {
         Source { operand: self.operand.negated(), ..self }
@@ -79,7 +94,7 @@ pub enum Ending {
     Urb {
         /// Offset in slots.
         offset: u16,
-        /// The plane of handles.
+        /// The plane of handles, if it is not in the register before the data yet.
         handle: Operand,
         /// First register of the data.
         first: u16,
@@ -352,6 +367,11 @@ impl Select<'_> {
         let d = self.f.val(class);
         self.emit(MOp::Undef, &[d], &[]);
         d
+    }
+
+    /// A copy of a source in a plane of its own.
+    fn plane_of(&mut self, source: Source) -> Comp {
+        Comp::Val(self.def_plane(Inst::mov(source.operand).op, Ty::UD, &[source]))
     }
 
     /// A component as a plane.

@@ -2,8 +2,10 @@
 
 mod basics;
 mod effects;
+mod geometry;
 mod outputs;
 mod random;
 mod rig;
 mod samples;
+mod tessellation;
 mod vertices;

@@ -19,7 +19,7 @@ pub fn draw(case: &Case<'_>, bytes: usize) -> (Vec<u32>, Picture) {
         d.width = width;
         (case.change)(&mut d);
         let p = super::rig::machine().draw(&d).unwrap_or_else(|e| panic!("{width}: {e}"));
-        let bytes = &p.bindings[1].buffers[&(0, 0, 0)];
+        let bytes = p.buffer(Stage::Fragment, (0, 0, 0));
         let words: Vec<u32> =
             bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
         if let Some((first, _)) = &out {

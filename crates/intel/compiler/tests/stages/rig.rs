@@ -104,7 +104,12 @@ fn check_scoreboard(p: &Program) {
 
 /// A program with checks, for the pipeline's state.
 pub fn program(s: &Shader, fragment: FragmentState, registers: u16) -> Program {
-    let options = Options { check: true, fragment, registers, ..Options::default() };
+    compiled(s, Options { fragment, registers, ..Options::default() })
+}
+
+/// A program with checks and other options.
+pub fn compiled(s: &Shader, options: Options<'_>) -> Program {
+    let options = Options { check: true, ..options };
     let p = compile(&mut s.clone(), generation(), &options).unwrap_or_else(|e| panic!("{e}\n{s}"));
     check_scoreboard(&p);
     if std::env::var_os("TEPUI_LISTING").is_some() {
