@@ -671,24 +671,36 @@ impl Cx<'_> {
         }
     }
 
-    /// `SubgroupEqMask` and its relatives, from the lane's number: sub-groups have at most 32
-    /// lanes.
+    /// `SubgroupEqMask` and its relatives, from the lane's number: sub-groups have at most 32 lanes. Bits at and past
+    /// the sub-group's size are 0.
     fn lane_mask(&mut self, which: B) -> Result<Value> {
         let lane = self.builtin(Builtin::SubgroupInvocationId, Type::B32);
-        let (one, zero, all) = (self.u32(1), self.u32(0), self.u32(u32::MAX));
+        let (one, zero) = (self.u32(1), self.u32(0));
         let eq = self.alu(Op::IShl, &[one, lane])?;
         let lt = self.alu(Op::ISub, &[eq, one])?;
         let m = match which {
             B::SubgroupEqMask => eq,
             B::SubgroupLtMask => lt,
             B::SubgroupLeMask => self.alu(Op::IOr, &[lt, eq])?,
-            B::SubgroupGeMask => self.alu(Op::IXor, &[lt, all])?,
+            B::SubgroupGeMask => {
+                let all = self.all_lanes()?;
+                self.alu(Op::IXor, &[lt, all])?
+            }
             _ => {
+                let all = self.all_lanes()?;
                 let le = self.alu(Op::IOr, &[lt, eq])?;
                 self.alu(Op::IXor, &[le, all])?
             }
         };
         self.vec(&[m, zero, zero, zero])
+    }
+
+    /// The mask of all lanes of the sub-group, active or not.
+    fn all_lanes(&mut self) -> Result<Value> {
+        let size = self.builtin(Builtin::SubgroupSize, Type::B32);
+        let (max, all) = (self.u32(32), self.u32(u32::MAX));
+        let absent = self.alu(Op::ISub, &[max, size])?;
+        self.alu(Op::UShr, &[all, absent])
     }
 
     // ---- outputs ----

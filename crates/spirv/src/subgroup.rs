@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::module::Inst;
 use crate::translate::{Cx, Val};
 use rspirv::spirv::{GroupOperation, Op as S};
-use tepui_ir::{Attrs, Builtin, Op, QuadDir, Reduce, ReduceOp, Type, Value};
+use tepui_ir::{Attrs, Builtin, InstFlags, Op, QuadDir, Reduce, ReduceOp, Type, Value};
 
 fn reduce_op(op: S) -> Option<ReduceOp> {
     use ReduceOp as R;
@@ -214,6 +214,16 @@ impl Cx<'_> {
             },
             g => return self.unsupported(format!("group operation {g:?}")),
         };
-        Ok(self.emit1(iop, Attrs::Reduce(Reduce { op, cluster }), &[a], ty))
+        let v = self.emit1(iop, Attrs::Reduce(Reduce { op, cluster }), &[a], ty);
+        if (iop, op) != (Op::ExclusiveScan, ReduceOp::FAdd) {
+            return Ok(v);
+        }
+        // SPIR-V's identity is +0.0, with which the scan begins. The op's is -0.0, which keeps the sign of every zero.
+        let zero = self.konst(ty.elem(), 0);
+        let zero = self.splat(zero, ty.comps())?;
+        self.flags.insert(InstFlags::EXACT);
+        let sum = self.alu(Op::FAdd, &[v, zero]);
+        self.flags.remove(InstFlags::EXACT);
+        sum
     }
 }

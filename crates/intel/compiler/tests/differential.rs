@@ -206,6 +206,14 @@ fn programs_of_everything() {
     }
 }
 
+/// Bitwise operations of 16-bit values whose upper halves were never written.
+#[test]
+fn bits_of_words() {
+    for width in [8, 16] {
+        check(20102..20103, &EVERYTHING, options(width), true, 0);
+    }
+}
+
 #[test]
 fn programs_that_spill() {
     for width in [8, 16] {

@@ -165,10 +165,11 @@ impl Select<'_> {
                     Op::FNeg => (Opcode::Xor, sign),
                     _ => (Opcode::And, sign - 1),
                 };
+                let bits_ty = if ty == Ty::HF { Ty::UW } else { Ty::UD };
                 let c = self.comp(s.arg(i, 0), 0);
-                let x = self.register(c, Ty::UD);
-                let y = Source { operand: Operand::immediate(Ty::UD, bits), val: None };
-                self.def(op(opcode), Ty::UD, &[x, y])
+                let x = self.register(c, bits_ty);
+                let y = Source { operand: Operand::immediate(bits_ty, bits), val: None };
+                self.def(op(opcode), bits_ty, &[x, y])
             }
             Op::FAdd | Op::FSub | Op::FMul => {
                 let mut sources = [self.float(s.arg(i, 0), ty), self.float(s.arg(i, 1), ty)];
@@ -215,7 +216,8 @@ impl Select<'_> {
         self.result(i, v)
     }
 
-    /// Bitwise operations, of any size and number of components.
+    /// Bitwise operations, of any size and number of components. Those of narrow values read their bits alone, since the
+    /// others may never have been written.
     fn logic(&mut self, i: ir::Inst) -> Result<()> {
         let s = self.s;
         let opcode = match s.insts[i].op {
@@ -225,18 +227,32 @@ impl Select<'_> {
             _ => Opcode::Not,
         };
         let r = s.result(i);
+        // Instructions have no immediates of bytes.
+        let (ty, register_ty) = match self.ty(r).bits() {
+            8 => (Ty::UW, Ty::UB),
+            16 => (Ty::UW, Ty::UW),
+            _ => (Ty::UD, Ty::UD),
+        };
         let mut all = Vec::with_capacity(self.dwords(r));
         for k in 0..self.dwords(r) {
             let args: Vec<Comp> = s.args(i).iter().map(|&a| self.comp(a, k)).collect();
             let mut sources: Vec<Source> = Vec::with_capacity(2);
             for &c in &args {
-                sources.push(self.source(c, Ty::UD));
+                sources.push(self.source(c, ty));
+            }
+            for x in sources.iter_mut().filter(|x| !is_immediate(x)) {
+                x.operand.ty = register_ty;
             }
             let v = match sources[..] {
-                [a, b] => self.two(Simple { opcode, ty: Ty::UD, commutes: true }, [a, b]),
+                [a, b] => {
+                    let [a, b] = if is_immediate(&a) { [b, a] } else { [a, b] };
+                    let bytes = b.operand.ty == Ty::UB && self.generation == Generation::Gen12;
+                    let b = if bytes { self.word(b) } else { b };
+                    self.two(Simple { opcode, ty, commutes: true }, [a, b])
+                }
                 _ => {
                     let a = self.without_immediate(sources[0]);
-                    self.def(op(opcode), Ty::UD, &[a])
+                    self.def(op(opcode), ty, &[a])
                 }
             };
             all.push(Comp::Val(v));

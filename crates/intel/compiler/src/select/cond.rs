@@ -99,7 +99,7 @@ impl Select<'_> {
     }
 
     /// A source of bytes as one of words: on Gen12, source 1 has no bytes.
-    fn word(&mut self, source: Source) -> Source {
+    pub(super) fn word(&mut self, source: Source) -> Source {
         let ty = if source.operand.ty.is_signed() { Ty::W } else { Ty::UW };
         let v = self.def(super::alu::mov(ty), ty, &[source]);
         self.read(v, ty)

@@ -135,15 +135,13 @@ impl Select<'_> {
             return Comp::Const((0..).zip(&all).fold(0, join));
         }
         let ty = int_type(bits, false).unwrap_or(Ty::UD);
-        let count = parts.len();
         let mut sum: Option<tepui_regalloc::Val> = None;
         for (k, &c) in parts.iter().enumerate() {
             if matches!(c, Comp::Const(0) | Comp::Undef) {
                 continue;
             }
-            // The last one's upper bits are shifted out; others are cleared by their type.
-            let last = k + 1 == count && usize::from(bits) * count == 32;
-            let x = self.register(c, if last { Ty::UD } else { ty });
+            // Upper bits, which may never have been written, are cleared by the type.
+            let x = self.register(c, ty);
             let v = match k {
                 0 => self.def(mov(Ty::UD), Ty::UD, &[x]),
                 _ => {
