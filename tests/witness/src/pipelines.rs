@@ -1,5 +1,11 @@
-//! Compares how a driver and Tepui compile the same shaders: milliseconds from SPIR-V to machine
-//! code, measured in turns in one process, and the statistics that both report of the result.
+//! Compares how a driver and Tepui compile the same shaders: milliseconds of the thread from SPIR-V to
+//! machine code, measured in turns in one process, and the statistics that both report of the result.
+//! The device decides for which GPU Tepui compiles.
+//!
+//! Intel: compute shaders. Mesa's instructions are without each `sync` of its scoreboard pass that waits for one thing;
+//! Tepui's are without all of them.
+//!
+//! AGX:
 //!
 //! Mesa counts the instructions of the main shader without its preamble, and registers and uniforms
 //! in 16-bit halves, as Tepui does. A vertex shader gets a pipeline of its own, with attributes of
@@ -12,7 +18,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use ash::{ext, khr, vk};
 use rspirv::binary::Assemble;
@@ -23,8 +28,9 @@ use rspirv::spirv::{
 };
 use tepui_agx_compiler::abi::attribute::Attribute;
 use tepui_agx_compiler::abi::{self, Attributes};
-use tepui_agx_compiler::{Interface, Program, Table as StageTable};
+use tepui_agx_compiler::{Interface, Table as StageTable};
 use tepui_format::Format;
+use tepui_intel_isa::Generation;
 use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, ResKind, Shader, Stage};
 
 use crate::gpu::{Error, Gpu, Result, State};
@@ -143,7 +149,7 @@ fn statistics(
     // SAFETY: the pipeline is live and was made to be asked for statistics.
     let list = unsafe { loader.get_pipeline_executable_statistics(&info) }
         .map_err(|result| Error::Vulkan { call: "vkGetPipelineExecutableStatisticsKHR", result })?;
-    Ok(list
+    let mut stats: BTreeMap<String, f64> = list
         .iter()
         .map(|s| {
             let name = s
@@ -160,13 +166,21 @@ fn statistics(
             };
             (plain(&name), value)
         })
-        .collect())
+        .collect();
+    stats.insert("width".to_owned(), f64::from(all[index].subgroup_size));
+    Ok(stats)
 }
 
 /// A statistic's name as Tepui writes it.
 fn plain(name: &str) -> String {
     match name {
-        "GPRs" => "registers".to_owned(),
+        "GPRs" | "Max live registers" => "registers".to_owned(),
+        "Instruction Count" => "instructions".to_owned(),
+        "SEND Count" => "sends".to_owned(),
+        "Loop Count" => "loops".to_owned(),
+        "Cycle Count" => "cycles".to_owned(),
+        "Spill Count" => "spills".to_owned(),
+        "Fill Count" => "fills".to_owned(),
         name => name.to_lowercase().replace([' ', '-'], "_"),
     }
 }
@@ -337,13 +351,76 @@ fn interface(s: &Shader) -> std::result::Result<Interface, String> {
     }))
 }
 
+/// Tepui's compiler for a device.
+enum Compiler {
+    Agx(Interface),
+    Intel(Generation),
+}
+
+impl Compiler {
+    fn new(gpu: &Gpu, s: &Shader) -> std::result::Result<Compiler, String> {
+        // SAFETY: the physical device is the instance's.
+        let device = unsafe { gpu.instance.get_physical_device_properties(gpu.physical) };
+        if device.vendor_id != INTEL {
+            return interface(s).map(Compiler::Agx);
+        }
+        let chip = tepui_intel_chips::with_device_id(device.device_id as u16);
+        let chip = chip.ok_or_else(|| format!("no chip has the number {:#x}", device.device_id))?;
+        match s.info.stage {
+            Stage::Compute => Ok(Compiler::Intel(chip.generation)),
+            _ => Err("Tepui is measured with compute shaders alone for Intel's GPUs".to_owned()),
+        }
+    }
+
+    /// Compiles a shader; milliseconds, and the statistics if `wanted`.
+    fn compile(
+        &self,
+        words: &[u32],
+        options: &tepui_spirv::Options,
+        wanted: bool,
+    ) -> std::result::Result<(f64, BTreeMap<String, f64>), String> {
+        let start = cpu_ms();
+        let mut s = tepui_spirv::translate(words, options).map_err(|e| e.to_string())?;
+        let (ms, stats) = match self {
+            Compiler::Agx(interface) => {
+                let options = Default::default();
+                let p = tepui_agx_compiler::compile_as(&mut s, &options, interface, &mut |_, _| {})
+                    .map_err(|e| e.to_string())?;
+                (cpu_ms() - start, serde_json::to_value(p.stats))
+            }
+            &Compiler::Intel(generation) => {
+                let p = tepui_intel_compiler::compile(&mut s, generation, &Default::default())
+                    .map_err(|e| e.to_string())?;
+                let ms = cpu_ms() - start;
+                let mut stats = serde_json::to_value(p.stats);
+                if let (true, Ok(stats)) = (wanted, &mut stats) {
+                    let cycles = p.cycles(generation).map_err(|e| e.to_string())?;
+                    stats["cycles"] = cycles.into();
+                }
+                (ms, stats)
+            }
+        };
+        let stats = stats.and_then(serde_json::from_value).map_err(|e| e.to_string())?;
+        Ok((ms, stats))
+    }
+}
+
+/// Vendor of a physical device.
+const INTEL: u32 = 0x8086;
+
+/// Time of the processor for this thread, in milliseconds.
+fn cpu_ms() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+}
+
 /// A shader that the driver can make pipelines of.
 struct TestedShader<'a> {
     gpu: &'a Gpu,
     words: &'a [u32],
     options: tepui_spirv::Options,
     stage: Stage,
-    interface: Interface,
+    compiler: Compiler,
     attributes: u8,
     points: bool,
     entry: CString,
@@ -382,11 +459,12 @@ impl<'a> TestedShader<'a> {
             unsafe { gpu.device.create_shader_module(&create, None) }
                 .map_err(|e| format!("vkCreateShaderModule: {e:?}"))
         };
-        let interface = interface(&s)?;
-        let mut attributes = match &interface {
-            Interface::Vertex(abi::Vertex { attributes: Attributes::Fetch(all), .. }) => {
-                all.len() as u8
-            }
+        let compiler = Compiler::new(gpu, &s)?;
+        let mut attributes = match &compiler {
+            Compiler::Agx(Interface::Vertex(abi::Vertex {
+                attributes: Attributes::Fetch(all),
+                ..
+            })) => all.len() as u8,
             _ => 0,
         };
         let mut vertex = None;
@@ -401,7 +479,7 @@ impl<'a> TestedShader<'a> {
             words,
             options,
             stage,
-            interface,
+            compiler,
             attributes,
             points: writes_point_size(&s),
             entry,
@@ -434,7 +512,7 @@ impl<'a> TestedShader<'a> {
         let mut stages: Vec<_> =
             self.vertex.map(|m| (flag(Stage::Vertex), m)).into_iter().collect();
         stages.push((flag(self.stage), self.module));
-        let start = Instant::now();
+        let start = cpu_ms();
         let pipeline = match self.stage {
             Stage::Compute => self.compute_pipeline()?,
             _ => {
@@ -446,7 +524,7 @@ impl<'a> TestedShader<'a> {
                 made.map_err(|e| e.to_string())?
             }
         };
-        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let ms = cpu_ms() - start;
         if made.stats.is_empty() {
             let stats = statistics(self.gpu, pipeline, flag(self.stage));
             made.stats = stats.map_err(|e| e.to_string())?;
@@ -458,16 +536,10 @@ impl<'a> TestedShader<'a> {
 
     /// Version of [`TestedShader::driver`]: by Tepui.
     fn tepui(&self, made: &mut Snapshot) -> std::result::Result<f64, String> {
-        let start = Instant::now();
-        let mut s = tepui_spirv::translate(self.words, &self.options).map_err(|e| e.to_string())?;
-        let (options, interface) = (Default::default(), &self.interface);
-        let program: Program =
-            tepui_agx_compiler::compile_as(&mut s, &options, interface, &mut |_, _| {})
-                .map_err(|e| e.to_string())?;
-        let ms = start.elapsed().as_secs_f64() * 1e3;
-        if made.stats.is_empty() {
-            let stats = serde_json::to_value(program.stats).map_err(|e| e.to_string())?;
-            made.stats = serde_json::from_value(stats).map_err(|e| e.to_string())?;
+        let wanted = made.stats.is_empty();
+        let (ms, stats) = self.compiler.compile(self.words, &self.options, wanted)?;
+        if wanted {
+            made.stats = stats;
         }
         Ok(ms)
     }
@@ -566,9 +638,12 @@ pub fn run(
 /// the driver's.
 pub struct Table<'a>(pub &'a [ShaderFigures]);
 
-/// Statistics that the table and the means are of.
-const COLUMNS: [(&str, &str); 5] = [
+/// Statistics that the table and the means are of, where a shader has them.
+const COLUMNS: [(&str, &str); 8] = [
+    ("width", "simd"),
     ("instructions", "inst"),
+    ("sends", "sends"),
+    ("cycles", "cycles"),
     ("alu", "alu"),
     ("registers", "regs"),
     ("uniforms", "unif"),
@@ -627,24 +702,27 @@ impl Table<'_> {
 
 impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (_, short) in COLUMNS {
-            write!(f, "{short:>7}{:>6} ", "")?;
+        let both: Vec<&ShaderFigures> = self.both().collect();
+        let has = |name: &str| both.iter().any(|r| r.tepui.stats.contains_key(name));
+        let columns: Vec<_> = COLUMNS.into_iter().filter(|(name, _)| has(name)).collect();
+        for (_, short) in &columns {
+            write!(f, "{short:>9}{:>8} ", "")?;
         }
         writeln!(f, "{:>8}{:>9}   (Tepui, driver)", "ms", "")?;
         // Shaders with Tepui's worst ratio come last, next to the means.
         let ratio = |r: &ShaderFigures| {
             r.tepui.stat("instructions") / r.driver.stat("instructions").max(1.0)
         };
-        let mut rows: Vec<&ShaderFigures> = self.both().collect();
+        let mut rows = both.clone();
         rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
         for r in rows {
-            for (stat, _) in COLUMNS {
-                write!(f, "{:>7}{:>6} ", r.tepui.stat(stat), r.driver.stat(stat))?;
+            for (stat, _) in &columns {
+                write!(f, "{:>9}{:>8} ", r.tepui.stat(stat), r.driver.stat(stat))?;
             }
             writeln!(f, "{:>8.3}{:>9.3}   {}", r.tepui.ms_median, r.driver.ms_median, r.name())?;
         }
-        for (stat, _) in COLUMNS {
-            write!(f, "{:>10.3}    ", self.mean(stat))?;
+        for (stat, _) in &columns {
+            write!(f, "{:>12.3}      ", self.mean(stat))?;
         }
         writeln!(f, "{:>10.3}          geometric means of {} shaders", self.time(), self.len())?;
         for r in self.0 {

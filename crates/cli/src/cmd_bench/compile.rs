@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use super::beside::{self, Comparison, Peer};
 use crate::cmd_compile::{CompilerArgs, expand, stats_map};
 use crate::frontend;
+use tepui_gpus::Gpu;
 
 /// Measures compile time: compiles each shader several times on one thread, from SPIR-V to machine
 /// code.
@@ -15,6 +17,7 @@ use crate::frontend;
 #[derive(clap::Args)]
 #[command(after_help = "Example:
   tepui bench compile shader.spv other.spv --gpu m1 -n 40 --json
+  tepui bench compile matmul.comp fft.comp --gpu tgl --beside mesa
   tepui bench compile --scale -n 3
   tepui bench compile --scale --save FOLDER   # the same shaders as files, for `witness pipelines`")]
 pub struct Args {
@@ -32,6 +35,16 @@ pub struct Args {
     /// With `--scale`: writes the shaders to this folder.
     #[arg(long, requires = "scale")]
     save: Option<PathBuf>,
+    /// Compiles with this peer too, in turns, and prints the statistics of both. Needs Debian's Mesa (`tools/mesa fetch`)
+    /// and the program `witness` of this project; of options, `--gpu` and `-n` count.
+    #[arg(long, value_enum, conflicts_with = "scale")]
+    beside: Option<Peer>,
+    /// The script that runs programs on Debian's Mesa.
+    #[arg(long, default_value = "tools/mesa", requires = "beside")]
+    mesa: PathBuf,
+    /// The Vulkan client; by default next to this program.
+    #[arg(long, requires = "beside")]
+    witness: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -47,6 +60,20 @@ struct Row {
     stats: std::collections::BTreeMap<String, i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+/// Compiles a shader for the GPU that the options name; its statistics.
+fn stats(
+    s: &mut tepui_ir::Shader,
+    common: &CompilerArgs,
+) -> Result<std::collections::BTreeMap<String, i64>, String> {
+    if let Gpu::Intel(chip) = common.gpu {
+        let options = crate::intel::options(common.registers);
+        let p = tepui_intel_compiler::compile(s, chip.generation, &options);
+        return p.map(|p| stats_map(&p.stats)).map_err(|e| e.to_string());
+    }
+    let p = tepui_agx_compiler::compile(s, &common.options()?);
+    p.map(|p| stats_map(&p.stats)).map_err(|e| e.to_string())
 }
 
 fn one(args: &Args, path: &std::path::Path) -> Row {
@@ -70,14 +97,14 @@ fn one(args: &Args, path: &std::path::Path) -> Row {
     for _ in 0..args.n.max(1) {
         let start = Instant::now();
         let compiled = args.common.translate_module(&module).and_then(|mut s| {
-            let p = tepui_agx_compiler::compile(&mut s, &args.common.options()?);
-            p.map(|p| (s.info.stage, p)).map_err(|e| e.to_string())
+            let stats = stats(&mut s, &args.common)?;
+            Ok((s.info.stage, stats))
         });
         times.push(start.elapsed().as_secs_f64() * 1e3);
         match compiled {
-            Ok((stage, p)) => {
+            Ok((stage, stats)) => {
                 row.stage = stage.to_string();
-                row.stats = stats_map(&p.stats);
+                row.stats = stats;
             }
             Err(e) => {
                 row.error = Some(e);
@@ -103,6 +130,20 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if args.beside == Some(Peer::Mesa) {
+        let comparison = Comparison {
+            gpu: args.common.gpu,
+            files: &files,
+            n: args.n,
+            json: args.json,
+            mesa: &args.mesa,
+            witness: args.witness.as_deref(),
+        };
+        return beside::run(&comparison).unwrap_or_else(|why| {
+            eprintln!("tepui bench compile: {why}");
+            ExitCode::FAILURE
+        });
+    }
     let rows: Vec<Row> = files.iter().map(|f| one(args, f)).collect();
     if args.json {
         match serde_json::to_string_pretty(&rows) {

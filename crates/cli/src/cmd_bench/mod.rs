@@ -1,5 +1,6 @@
 //! `tepui bench`: benchmarks, one module each. Every figure is measured with a peer's in the same run.
 
+mod beside;
 mod compile;
 mod frames;
 mod model;
