@@ -174,6 +174,15 @@ pub enum MessageEffect {
     Write,
 }
 
+/// A conjunction or disjunction of two comparisons of values of 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Both {
+    /// The conditions.
+    pub conditions: [Condition; 2],
+    /// Whether one of them suffices.
+    pub either: bool,
+}
+
 /// The operation of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
@@ -194,6 +203,10 @@ pub enum Op {
     Select(Condition),
     /// A comparison of two sources that decides about a branch.
     Test(Condition),
+    /// All ones where two comparisons, of the first two and of the last two sources, hold together, else zero.
+    CompareBoth(Both),
+    /// Two comparisons that decide about a branch together.
+    TestBoth(Both),
     /// The upper half of a product of double words, through the accumulator.
     MulHigh,
     /// The number of each channel within its thread.
@@ -451,6 +464,8 @@ impl<const W: u8> Target for Eu<W> {
             | Op::Compare(_)
             | Op::Select(_)
             | Op::Test(_)
+            | Op::CompareBoth(_)
+            | Op::TestBoth(_)
             | Op::MulHigh
             | Op::Lane
             | Op::Ballot(_)
@@ -527,6 +542,8 @@ impl<const W: u8> Target for Eu<W> {
             Op::Shuffle if W > SHUFFLE_WIDTH => Overlap::None,
             Op::Address | Op::Scan { .. } | Op::SamplerHeader { .. } => Overlap::None,
             Op::Barycentric { .. } => Overlap::None,
+            // The first comparison writes the result before the second one reads.
+            Op::CompareBoth(_) => Overlap::None,
             _ => Overlap::Any,
         }
     }
@@ -539,6 +556,7 @@ impl<const W: u8> Target for Eu<W> {
             Op::UrbRead { .. } => 200,
             Op::Alu { opcode: Opcode::Math, .. } => 24,
             Op::Compare(_) | Op::Select(_) | Op::Test(_) => 14,
+            Op::CompareBoth(_) | Op::TestBoth(_) => 14,
             _ => 10,
         }
     }
@@ -549,7 +567,8 @@ impl<const W: u8> Target for Eu<W> {
             Op::Send(_) | Op::Scratch { .. } => (1, 20 * registers),
             Op::UrbRead { .. } => (1, 6 * registers),
             Op::Alu { opcode: Opcode::Math, .. } => (2, 4 * registers),
-            Op::Select(_) | Op::MulHigh | Op::Lane => (0, 4 * registers),
+            Op::Select(_) | Op::CompareBoth(_) | Op::TestBoth(_) => (0, 4 * registers),
+            Op::MulHigh | Op::Lane => (0, 4 * registers),
             _ => (0, 2 * registers),
         }
     }
@@ -586,7 +605,8 @@ pub fn is_shared(inst: &Inst) -> bool {
         // Constants are cheaper to make again than to keep.
         Op::Alu { opcode: Opcode::Mov, .. } => inst.src[0].is_value() || inst.is_scalar(),
         Op::Send(m) => m.effect == MessageEffect::Pure,
-        Op::Alu { .. } | Op::Compare(_) | Op::Select(_) | Op::MulHigh | Op::Lane => true,
+        Op::Alu { .. } | Op::Compare(_) | Op::CompareBoth(_) | Op::Select(_) => true,
+        Op::MulHigh | Op::Lane => true,
         Op::UrbRead { changes, .. } => !changes,
         // Handles of vertices, in the payload.
         Op::Shuffle => matches!(inst.src[0].place, Place::Fixed(_)),

@@ -1,6 +1,6 @@
 //! The text of machine IR.
 
-use crate::mir::{Function, Inst, MOp, Op, Operand, Place};
+use crate::mir::{Both, Function, Inst, MOp, Op, Operand, Place};
 use std::fmt;
 use tepui_regalloc::Val;
 
@@ -32,6 +32,12 @@ fn operand(
     }
 }
 
+/// The conditions of two comparisons, and how they combine.
+fn both_text(both: &Both) -> String {
+    let [first, second] = both.conditions.map(|c| c.suffix());
+    format!("{first}{}{second}", if both.either { ".or" } else { ".and" })
+}
+
 /// Writes the name of an operation.
 fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
     match op {
@@ -44,6 +50,8 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         }
         Op::Compare(c) => write!(f, "compare{}", c.suffix()),
         Op::Select(c) => write!(f, "select{}", c.suffix()),
+        Op::CompareBoth(both) => write!(f, "compare{}", both_text(both)),
+        Op::TestBoth(both) => write!(f, "test{}", both_text(both)),
         Op::Test(c) => write!(f, "test{}", c.suffix()),
         Op::Send(m) => {
             let desc = tepui_intel_isa::message::Descriptor::decode(m.sfid, m.control);

@@ -4,8 +4,8 @@ use super::flags::Known;
 use super::{BARRIER, Emit, MAX_WIDTH, Part, RESPONSE, byte};
 use crate::error::Error;
 use crate::mir::{
-    GRF_BYTES, Header, Inst as Mir, Message, MessageEffect, Op, Operand, Place, SHUFFLE_WIDTH,
-    Scanned, UNIT_BYTES, plane_units,
+    Both, GRF_BYTES, Header, Inst as Mir, Message, MessageEffect, Op, Operand, Place,
+    SHUFFLE_WIDTH, Scanned, UNIT_BYTES, plane_units,
 };
 use tepui_intel_isa::message::Descriptor;
 use tepui_intel_isa::{
@@ -107,6 +107,8 @@ impl Emit {
                 Op::Compare(condition) => self.compare(inst, condition, part),
                 Op::Select(condition) => self.select(inst, condition, part),
                 Op::Test(condition) => self.test(inst, condition, part),
+                Op::CompareBoth(both) => self.both(inst, both, true, part),
+                Op::TestBoth(both) => self.both(inst, both, false, part),
                 Op::MulHigh => self.mul_high(inst, part),
                 Op::Lane => self.lane(inst, part),
                 Op::Address => self.address(inst, part),
@@ -143,15 +145,20 @@ impl Emit {
         out
     }
 
-    /// A comparison that writes the flag, unless the flag has its outcome and nothing else is wanted.
+    /// A comparison that writes the flag, unless the flag has its outcome or the instruction that computed the compared
+    /// value can write it, and nothing else is wanted.
     pub(super) fn cmp(&mut self, inst: &Mir, condition: Condition, dst: Dst, part: Part) {
         let Part { first, width } = part;
         let sources = [inst.src[0], inst.src[1]];
         let known = Known { condition, sources, first, width, scalar: self.scalar };
-        if self.known == Some(known) && dst.location == Location::NULL {
+        let only_flag = dst.location == Location::NULL;
+        if only_flag && self.known.has(&known) {
             return;
         }
-        self.known = None;
+        if only_flag && self.fold_comparison(inst, condition, part) {
+            self.known.set(known);
+            return;
+        }
         let mut out = self.inst(Opcode::Cmp, part);
         out.condition = condition;
         out.flag = CONDITION;
@@ -159,13 +166,12 @@ impl Emit {
         out.src[0] = self.src(&inst.src[0], part);
         out.src[1] = self.src(&inst.src[1], part);
         // A result over what was compared ends that at once.
-        self.known = Some(known);
+        self.known.set(known);
         self.push(out);
     }
 
     fn test(&mut self, inst: &Mir, condition: Condition, part: Part) {
-        let null = Dst { ty: inst.src[0].ty, ..Dst::NULL };
-        self.cmp(inst, condition, null, part);
+        self.cmp(inst, condition, Self::no_result(inst), part);
     }
 
     fn compare(&mut self, inst: &Mir, condition: Condition, part: Part) {
@@ -178,6 +184,28 @@ impl Emit {
             extend.dst = self.dst(&Operand { ty: Type::D, ..inst.dst }, part);
             extend.src[0] = self.src(&result, part);
             self.push(extend);
+        }
+        self.flag_is(inst.dst, part);
+    }
+
+    /// Two comparisons, of which the second is made where the first one has not decided. Their result, if it is wanted, is
+    /// written by both.
+    fn both(&mut self, inst: &Mir, both: Both, wants_result: bool, part: Part) {
+        let result = Operand { ty: Type::D, ..inst.dst };
+        let dst = if wants_result { self.dst(&result, part) } else { Self::no_result(inst) };
+        let [first, second] = both.conditions;
+        self.cmp(inst, first, dst, part);
+        let mut out = self.inst(Opcode::Cmp, part);
+        out.condition = second;
+        out.flag = CONDITION;
+        out.predicate = Predicate { control: 1, inverse: both.either };
+        out.dst = if wants_result { dst } else { Dst { ty: inst.src[2].ty, ..Dst::NULL } };
+        out.src[0] = self.src(&inst.src[2], part);
+        out.src[1] = self.src(&inst.src[3], part);
+        self.known.clear();
+        self.push(out);
+        if wants_result {
+            self.flag_is(inst.dst, part);
         }
     }
 

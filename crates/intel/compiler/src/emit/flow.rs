@@ -126,7 +126,8 @@ pub(super) fn control(
             let first = e.out.insts.len();
             e.out.loops += 1;
             // Later rounds come with other flags.
-            e.known = None;
+            e.known.clear();
+            e.block_start = first;
             let rotation = rotation(blocks, b + 1);
             let (ends, pending) = (Vec::new(), Vec::new());
             e.flow.frames.push(Frame::Loop { first, rotation, ends, pending });
@@ -188,7 +189,7 @@ fn end_loop(e: &mut Emit, blocks: &[CodeBlock<mir::Inst>]) {
     let exit = ends.first().copied().filter(|&exit| e.out.insts[exit].opcode == Opcode::Break);
     let (at, to) = match (rotation, exit) {
         (Some(rotation), Some(exit)) if !continues => {
-            e.known = None;
+            e.known.clear();
             for &(step, loc) in steps(blocks, rotation.header) {
                 e.loc = loc;
                 match step {

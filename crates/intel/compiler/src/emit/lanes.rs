@@ -53,14 +53,14 @@ impl Emit {
         let mut clear = self.no_mask(Opcode::Mov, 1);
         clear.dst = Dst { location: FLAG, ty, ..Dst::NULL };
         clear.src[0] = Src::immediate(ty, 0);
-        self.known = None;
+        self.known.clear();
         self.push(clear);
         for part in self.parts(MAX_WIDTH) {
-            self.known = None;
+            self.known.clear();
             let null = Dst { ty: inst.src[0].ty, ..Dst::NULL };
             self.cmp(inst, condition, null, part);
         }
-        self.known = None;
+        self.known.clear();
         let mut read = self.no_mask(Opcode::Mov, 1);
         read.dst = self.dst(&inst.dst, Part::ONE);
         read.src[0] = Src { location: FLAG, ty, region: Region::SCALAR, ..Src::NULL };

@@ -68,8 +68,10 @@ struct Emit {
     live: bool,
     /// The register of samples' positions.
     positions: u16,
-    /// The comparison whose outcome the flag has.
-    known: Option<flags::Known>,
+    /// The comparisons whose outcome the flag has.
+    known: flags::KnownFlag,
+    /// Index of the first instruction after the last place that jumps lead to and that is no instruction.
+    block_start: usize,
     out: Listing,
     loc: Loc,
     flow: flow::Flow,
@@ -106,7 +108,8 @@ pub fn run(
         scalars: registers.unmasked,
         live: false,
         positions: thread.positions,
-        known: None,
+        known: flags::KnownFlag::default(),
+        block_start: 0,
         out: Listing::default(),
         loc: Loc::default(),
         flow: flow::Flow::default(),
@@ -190,7 +193,7 @@ impl Emit {
         {
             inst.src[1].region = Region::SCALAR;
         }
-        self.known = self.known.filter(|known| known.survives(&inst));
+        self.known.keep(&inst);
         self.out.insts.push(inst);
         self.out.targets.push(Targets::default());
         self.out.locs.push(self.loc);

@@ -95,7 +95,7 @@ impl Emit {
             ..Src::NULL
         };
         mask.src[1] = Src::immediate(ty, part.first.into());
-        self.known = None;
+        self.known.clear();
         self.push(mask);
         for (value, predicated) in [(1, false), (0, true)] {
             let mut out = self.inst(Opcode::Mov, part);

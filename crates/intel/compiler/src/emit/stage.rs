@@ -75,7 +75,7 @@ impl Emit {
             | Op::Derivative { .. } => {
                 if let Op::Helper { from_start: true } = inst.op {
                     self.dispatched(Location::register(Register::Architecture(Arf::Flag, 0)));
-                    self.known = None;
+                    self.known.clear();
                 }
                 let widest = match inst.op {
                     Op::SampleId | Op::Barycentric { .. } => 8,

@@ -2,9 +2,9 @@
 
 use super::{Comp, Select, Source, words};
 use crate::error::Result;
-use crate::mir::{self, Inst, Operand};
+use crate::mir::{self, Both, Inst, Operand};
 use tepui_intel_isa::{Condition, Generation, Opcode, Type as Ty};
-use tepui_ir::{self as ir, Op, Value};
+use tepui_ir::{self as ir, Op, Type, Value};
 
 /// A comparison of two sources.
 #[derive(Clone, Copy)]
@@ -139,11 +139,55 @@ impl Select<'_> {
         Comparison { condition: Condition::NotZero, sources: [source, zero] }
     }
 
+    /// The two comparisons that a conjunction or disjunction combines, if one of them at least is not of a truth value in
+    /// registers: the bitwise operation of two such values is cheaper.
+    fn both(&mut self, i: ir::Inst) -> Option<(Both, [Source; 4])> {
+        let s = self.s;
+        let either = match s.insts[i].op {
+            Op::IOr => true,
+            Op::IAnd => false,
+            _ => return None,
+        };
+        let [a, b] = *s.args(i) else { return None };
+        if self.ty(a) != Type::B1 {
+            return None;
+        }
+        let mut order = [a, b].map(|v| (self.is_comparison(v), v));
+        // What is in registers first: the flag may have it.
+        order.sort_by_key(|&(is_comparison, _)| is_comparison);
+        if !order[1].0 {
+            return None;
+        }
+        let [first, second] = order.map(|(_, v)| self.truth(v));
+        let sources = [first.sources[0], first.sources[1], second.sources[0], second.sources[1]];
+        if sources.iter().any(|source| source.operand.ty.bytes() != 4) {
+            return None;
+        }
+        let conditions = [first.condition, second.condition];
+        Some((Both { conditions, either }, sources))
+    }
+
+    /// Whether the definition of a truth value is a comparison, or the inverse of one.
+    fn is_comparison(&self, v: Value) -> bool {
+        let s = self.s;
+        let Some(i) = s.def_inst(v) else { return false };
+        match s.insts[i].op {
+            Op::INot => self.is_comparison(s.arg(i, 0)),
+            op => compared(op, 32).is_some() && words(self.ty(s.arg(i, 0))) == 1,
+        }
+    }
+
     /// The test of a branch.
-    pub(super) fn test(&mut self, v: Value) -> (Inst, [Source; 2]) {
-        let Comparison { condition, sources } = self.truth(v);
-        let operands = sources.map(|s| s.operand);
-        (Inst::new(mir::Op::Test(condition), Operand::NONE, &operands), sources)
+    pub(super) fn test(&mut self, v: Value) -> (Inst, Vec<Source>) {
+        let (op, sources) = match self.s.def_inst(v).and_then(|i| self.both(i)) {
+            Some((both, sources)) => (mir::Op::TestBoth(both), sources.to_vec()),
+            None => {
+                let Comparison { condition, sources } = self.truth(v);
+                (mir::Op::Test(condition), sources.to_vec())
+            }
+        };
+        let operands: Vec<Operand> = sources.iter().map(|s| s.operand).collect();
+        (Inst::new(op, Operand::NONE, &operands), sources)
     }
 
     /// One of two components by a comparison.
@@ -173,6 +217,12 @@ impl Select<'_> {
                     .map(|k| self.pick(&test, [self.comp(x, k), self.comp(y, k)]))
                     .collect();
                 self.set(r, &all);
+                Ok(true)
+            }
+            Op::IAnd | Op::IOr if self.ty(r) == Type::B1 => {
+                let Some((both, sources)) = self.both(i) else { return Ok(false) };
+                let v = self.def(mir::Op::CompareBoth(both), Ty::D, &sources);
+                self.set(r, &[Comp::Val(v)]);
                 Ok(true)
             }
             op if compared(op, 32).is_some() => {

@@ -263,7 +263,8 @@ impl Select<'_> {
             mir::Op::Alu { opcode, .. } => {
                 opcode != Opcode::Mad || self.generation == Generation::Gen12
             }
-            mir::Op::Compare(_) | mir::Op::Select(_) | mir::Op::MulHigh => true,
+            mir::Op::Compare(_) | mir::Op::CompareBoth(_) => true,
+            mir::Op::Select(_) | mir::Op::MulHigh => true,
             _ => false,
         };
         let scalar = |s: &Source| match s.val {
