@@ -519,7 +519,7 @@ pub static ALL: &[&PacketInfo] = &[
 ];
 
 impl State3dSamplePattern {
-    /// The standard positions of one, two and four samples. source: Vulkan specification, "Multisampling"
+    /// The standard positions of samples, in sixteenths of a pixel. source: Vulkan specification, "Multisampling"
     #[must_use]
     pub fn standard() -> State3dSamplePattern {
         let at = |sixteenths: u32| sixteenths as f32 / 16.0;
@@ -538,7 +538,54 @@ impl State3dSamplePattern {
             n4x_sample2_y_offset: at(10),
             n4x_sample3_x_offset: at(10),
             n4x_sample3_y_offset: at(14),
-            ..State3dSamplePattern::default()
+            n8x_sample0_x_offset: at(9),
+            n8x_sample0_y_offset: at(5),
+            n8x_sample1_x_offset: at(7),
+            n8x_sample1_y_offset: at(11),
+            n8x_sample2_x_offset: at(13),
+            n8x_sample2_y_offset: at(9),
+            n8x_sample3_x_offset: at(5),
+            n8x_sample3_y_offset: at(3),
+            n8x_sample4_x_offset: at(3),
+            n8x_sample4_y_offset: at(13),
+            n8x_sample5_x_offset: at(1),
+            n8x_sample5_y_offset: at(7),
+            n8x_sample6_x_offset: at(11),
+            n8x_sample6_y_offset: at(15),
+            n8x_sample7_x_offset: at(15),
+            n8x_sample7_y_offset: at(1),
+            n16x_sample0_x_offset: at(9),
+            n16x_sample0_y_offset: at(9),
+            n16x_sample1_x_offset: at(7),
+            n16x_sample1_y_offset: at(5),
+            n16x_sample2_x_offset: at(5),
+            n16x_sample2_y_offset: at(10),
+            n16x_sample3_x_offset: at(12),
+            n16x_sample3_y_offset: at(7),
+            n16x_sample4_x_offset: at(3),
+            n16x_sample4_y_offset: at(6),
+            n16x_sample5_x_offset: at(10),
+            n16x_sample5_y_offset: at(13),
+            n16x_sample6_x_offset: at(13),
+            n16x_sample6_y_offset: at(11),
+            n16x_sample7_x_offset: at(11),
+            n16x_sample7_y_offset: at(3),
+            n16x_sample8_x_offset: at(6),
+            n16x_sample8_y_offset: at(14),
+            n16x_sample9_x_offset: at(8),
+            n16x_sample9_y_offset: at(1),
+            n16x_sample10_x_offset: at(4),
+            n16x_sample10_y_offset: at(2),
+            n16x_sample11_x_offset: at(2),
+            n16x_sample11_y_offset: at(12),
+            n16x_sample12_x_offset: at(0),
+            n16x_sample12_y_offset: at(8),
+            n16x_sample13_x_offset: at(15),
+            n16x_sample13_y_offset: at(4),
+            n16x_sample14_x_offset: at(14),
+            n16x_sample14_y_offset: at(15),
+            n16x_sample15_x_offset: at(1),
+            n16x_sample15_y_offset: at(0),
         }
     }
 }
