@@ -528,6 +528,7 @@ entry! {
             let sampler = SamplerInfo {
                 core: *info,
                 border: border.map(|b| swizzled(info, b.custom_border_color.uint32)),
+                border_format: border.and_then(|b| Format::from_vk(b.format.as_raw())),
                 opaque_black: is_black.then(|| swizzled(info, [0, 0, 0, 1f32.to_bits()])),
                 reduction: reduction.map_or(vk::SamplerReductionMode::WEIGHTED_AVERAGE, |r| r.reduction_mode),
             };

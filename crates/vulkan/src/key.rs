@@ -186,10 +186,12 @@ structures! {
     Blend { colour, alpha, advanced }
     BiasUnit { unorm, exact }
     Stencil { fail, pass, depth_fail, compare }
-    SamplerInfo { core, border, opaque_black, reduction }
+    SamplerInfo { core, border, border_format, opaque_black, reduction }
     Conversion { format, model, full_range, swizzle, cosited, linear_chroma }
     // The samplers' handles differ from process to process: their keys stand for them.
-    Binding { ty, count, offset, stride, planes, first_dynamic, sampler_keys, conversions; samplers }
+    Binding {
+        ty, count, offset, stride, planes, first_dynamic, updates_after_bind, sampler_keys, conversions; samplers
+    }
     tepui_spirv::Options { entry, stage, spec }
 }
 
@@ -411,6 +413,7 @@ pub(crate) mod tests {
         let sampler = SamplerInfo {
             core: vk::SamplerCreateInfo { max_lod: 4.0, ..Default::default() },
             border: Some([1, 2, 3, 4]),
+            border_format: Some(Format::R8_UNORM),
             opaque_black: None,
             reduction: vk::SamplerReductionMode::MIN,
         };
@@ -422,6 +425,7 @@ pub(crate) mod tests {
             stride: [32, 4, 8],
             planes: 2,
             first_dynamic: 0,
+            updates_after_bind: false,
             samplers: Vec::new(),
             sampler_keys: vec![5, 6],
             conversions: vec![Some(conversion()), None],

@@ -140,6 +140,8 @@ pub struct SamplerInfo {
     pub core: vk::SamplerCreateInfo,
     /// Custom border colour as bits, in the order in which views give components.
     pub border: Option<[u32; 4]>,
+    /// The format of the views that the custom border colour is for, if it is known.
+    pub border_format: Option<Format>,
     /// The colour of `FLOAT_OPAQUE_BLACK`, if the sampler has it and shaders are made for samplers with custom border colours: families may
     /// treat it as one.
     pub opaque_black: Option<[u32; 4]>,

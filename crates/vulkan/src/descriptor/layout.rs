@@ -41,6 +41,8 @@ pub struct Binding {
     pub planes: u32,
     /// Number of its first dynamic offset in the set.
     pub first_dynamic: u32,
+    /// Descriptors may be written after commands that use them have been recorded.
+    pub updates_after_bind: bool,
     /// Samplers that the layout fixes.
     pub samplers: Vec<vk::Sampler>,
     /// Hashes of what they follow from.
@@ -132,7 +134,7 @@ impl<B: Backend> SetLayout<B> {
             // A binding without descriptors is not there, unless its count is given with each set.
             if list[k].descriptor_count > 0 || is_variable {
                 // SAFETY: the structure is valid.
-                unsafe { layout.add(&list[k], &mut end)? };
+                unsafe { layout.add(&list[k], own.unwrap_or_default(), &mut end)? };
                 layout.variable |= is_variable;
             }
         }
@@ -148,6 +150,7 @@ impl<B: Backend> SetLayout<B> {
     unsafe fn add(
         &mut self,
         b: &vk::DescriptorSetLayoutBinding,
+        flags: vk::DescriptorBindingFlags,
         end: &mut PerSetMemory<u64>,
     ) -> Result<()> {
         if b.binding > MAX_BINDING {
@@ -184,6 +187,7 @@ impl<B: Backend> SetLayout<B> {
             stride,
             planes,
             first_dynamic: self.dynamic,
+            updates_after_bind: flags.contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND),
             samplers,
             sampler_keys,
             conversions,

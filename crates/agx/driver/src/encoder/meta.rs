@@ -210,6 +210,7 @@ fn sampler(linear: bool) -> Result<[u8; 8]> {
             ..Default::default()
         },
         border: None,
+        border_format: None,
         opaque_black: None,
         reduction: vk::SamplerReductionMode::WEIGHTED_AVERAGE,
     })
