@@ -2,6 +2,7 @@
 //!
 //! - Reads of storage formats that the data port does not convert become reads of integers of the same size
 //!   ([`reads_raw`]), which the program converts.
+//! - Input attachments are fetched as sampled images are.
 //! - Components that a storage format does not have are 0, and 1 for alpha.
 //! - Cubes that are stored to are arrays of faces, so that their size counts faces.
 //! - Directions into cubes have a greatest component of 1, and gradients of cubes become a level of detail.
@@ -71,6 +72,7 @@ impl Lowering for Images {
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let Attrs::Image(image) = e.s.insts[i].attrs else { return Step::Keep };
         match e.s.insts[i].op {
+            Op::ImageLoad if image.dim == Dim::Subpass => attachment(e, i, image),
             Op::ImageLoad => self.load(e, i, image),
             Op::ImageSize if image.dim == Dim::Cube && image.array => faces(e, i),
             Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod => {
@@ -108,6 +110,20 @@ impl Images {
         }
         Step::Replace(vec![e.vec(&all)])
     }
+}
+
+/// A read of an input attachment: the sampler fetches the texel, or a sample of it.
+fn attachment(e: &mut Emit, i: Inst, image: Image) -> Step {
+    let Some((_, t)) = e.s.tex_args(i) else { return Step::Keep };
+    let fixed = e.s.args(i)[..2].to_vec();
+    let (operands, last) = match t.sample.filter(|_| image.ms) {
+        Some(sample) => (TexOperands::SAMPLE, sample),
+        None => (TexOperands::LOD, e.u32(0)),
+    };
+    let image = Image { dim: Dim::D2, operands, ..image };
+    let ty = e.ty(e.s.result(i));
+    let args = [fixed[0], fixed[1], last];
+    Step::Replace(vec![e.value(Op::TexFetch, Attrs::Image(image), &args, ty)])
 }
 
 /// The components of a texel that is read as one or two double words.

@@ -71,6 +71,9 @@ pub struct SetBinding {
     pub binding: u32,
     /// Bytes from the beginning of the set's memory to the record of element 0.
     pub offset: u32,
+    /// Bytes from the record of an element to that of the next, a power of two: at least [`record_bytes`], more where descriptors
+    /// of several kinds have the binding.
+    pub stride: u32,
     /// Whether all accesses read the record: the descriptors may be updated after the command that uses them was
     /// recorded. Inline uniform blocks and buffers with dynamic offsets never are.
     pub bindless: bool,
@@ -97,7 +100,15 @@ pub fn placement(s: &Shader) -> Vec<SetBinding> {
             Some(p) if (p.set, p.binding) == (r.set, r.binding) => at = at.max(end(p.offset)),
             _ => {
                 let (set, binding, offset) = (r.set, r.binding, at);
-                placed.push(SetBinding { set, binding, offset, bindless: false, dynamic: false });
+                let stride = record_bytes(r.kind);
+                placed.push(SetBinding {
+                    set,
+                    binding,
+                    offset,
+                    stride,
+                    bindless: false,
+                    dynamic: false,
+                });
                 at = end(at);
             }
         }

@@ -6,18 +6,31 @@
 
 use std::sync::Arc;
 
+use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_compiler::{BindMap, Constant, SetBinding, Surface, bind};
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::{Error, Result};
 
-use crate::descriptor::{STATE, state_of};
+use crate::descriptor::{STATE, STATE_B, state_of};
 use crate::family::Intel;
 
-/// Set layouts by number.
-pub type Sets<'a> = &'a [Option<Arc<SetLayout<Intel>>>];
+/// Layouts of the sets that a program reads.
+#[derive(Clone, Copy)]
+pub enum Sets<'a> {
+    /// Set layouts by number.
+    Layouts(&'a [Option<Arc<SetLayout<Intel>>>]),
+    /// Set 0 of the driver's own programs: binding `k` has the record at [`META_RECORD_B`] `* k` and the surface states at
+    /// [`META_STATES_B`] `* k`.
+    Meta,
+}
+
+/// Bytes of the record of a binding of the driver's own programs.
+pub const META_RECORD_B: u32 = sampled::BYTES;
+/// Bytes of its surface states.
+pub const META_STATES_B: u32 = 2 * STATE_B as u32;
 
 /// Placement of the bindings of set layouts in the memory of records, for the compiler.
-pub fn placements(sets: Sets<'_>) -> Vec<SetBinding> {
+pub fn placements(sets: &[Option<Arc<SetLayout<Intel>>>]) -> Vec<SetBinding> {
     let mut all = Vec::new();
     for (set, layout) in (0..).zip(sets) {
         for (binding, b) in layout.iter().flat_map(|l| &l.bindings) {
@@ -30,7 +43,9 @@ pub fn placements(sets: Sets<'_>) -> Vec<SetBinding> {
                     DescriptorType::InlineUniformBlock => at + b.stride[0].next_multiple_of(16),
                     _ => at,
                 },
-                bindless: false,
+                // Planes are elements of their own.
+                stride: b.stride[0] / b.planes.max(1),
+                bindless: b.updates_after_bind,
                 dynamic: b.ty.is_dynamic(),
             });
         }
@@ -150,7 +165,15 @@ struct Found {
 }
 
 fn find(sets: Sets<'_>, set: u32, binding: u32, element: u32) -> Option<Found> {
-    let layout = sets.get(set as usize)?.as_ref()?;
+    let layouts = match sets {
+        Sets::Layouts(layouts) => layouts,
+        Sets::Meta => {
+            let (record, states) = (META_RECORD_B * binding, META_STATES_B * binding);
+            let ty = DescriptorType::CombinedImageSampler;
+            return Some(Found { ty, set: 0, record, states, dynamic: 0 });
+        }
+    };
+    let layout = layouts.get(set as usize)?.as_ref()?;
     let b = layout.binding(binding)?;
     let [record, states, _] =
         [0, 1, 2].map(|k| b.offset[k] + element * b.stride[k] / b.planes.max(1));

@@ -3,6 +3,7 @@
 //! A set has two kinds of memory. In the first, each descriptor has the record that programs read when its index is not known
 //! before ([`tepui_intel_compiler::set_memory`]); in the second, the surface states to which entries of binding tables point.
 
+use tepui_format::Format;
 use tepui_intel_chips::Generation;
 use tepui_intel_compiler::View as ViewKind;
 use tepui_intel_compiler::set_memory::{buffer, sampled, storage};
@@ -11,8 +12,8 @@ use tepui_intel_packets::sampler::{
     MapFilter, MipFilter, ReductionType, SamplerBorderColorState, SamplerState, ShadowFunction,
     TextureCoordinateMode,
 };
-use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType};
-use tepui_vulkan::backend::{Descriptor, PerSetMemory, SamplerInfo, ViewInfo};
+use tepui_intel_packets::surface::{RenderSurfaceState, ShaderChannelSelect, SurfaceType};
+use tepui_vulkan::backend::{Descriptor, MAX_PLANES, PerSetMemory, SamplerInfo, ViewInfo};
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::{Result, vk};
 
@@ -29,7 +30,7 @@ pub const RECORDS: usize = 0;
 /// The kind of a set's memory with surface states.
 pub const STATES: usize = 1;
 /// Bytes of a surface state.
-const STATE_B: usize = RenderSurfaceState::SIZE_BYTES;
+pub const STATE_B: usize = RenderSurfaceState::SIZE_BYTES;
 /// First byte of the state of a descriptor in the second kind of memory.
 pub const STATE: u32 = 0;
 
@@ -80,8 +81,8 @@ impl Bindless {
 
 /// Surface states of a view, for what its usage allows.
 pub struct View {
-    /// For the sampler.
-    sampled: Option<Bindless>,
+    /// For the sampler, by plane.
+    sampled: [Option<Bindless>; MAX_PLANES],
     /// For typed messages.
     storage: Option<Bindless>,
     /// For typed reads whose texels programs convert.
@@ -92,6 +93,13 @@ pub struct View {
 pub struct Sampler {
     piece: Piece,
     _border: Option<Piece>,
+}
+
+impl Sampler {
+    /// The handle by which programs name it: its offset from the base of dynamic state.
+    pub fn handle(&self) -> u32 {
+        (self.piece.address - space::DYNAMIC) as u32
+    }
 }
 
 /// The surface state of nothing: reads give zeros, writes are dropped.
@@ -129,7 +137,8 @@ fn elements(
     }
 }
 
-fn pack(state: &RenderSurfaceState) -> State {
+/// The bytes of a surface state.
+pub fn pack(state: &RenderSurfaceState) -> State {
     let mut bytes = [0; STATE_B];
     // Values that do not fit are those of resources that cannot be made: nothing is there.
     if state.pack_into(&mut bytes).is_err() {
@@ -159,32 +168,29 @@ pub fn buffer_state(generation: Generation, address: u64, size: u32, uniform: bo
 pub fn view(device: &Device, info: &ViewInfo<'_, Intel>) -> Result<View> {
     use vk::ImageUsageFlags as U;
     let generation = device.generation();
-    let make = |role: Role, wanted: bool| -> Result<Option<Bindless>> {
-        let state = match wanted {
-            true => surface::state(generation, info, role)?,
-            false => None,
-        };
+    let planes = surface::planes(info);
+    let make = |plane: (usize, Format), role: Role| -> Result<Option<Bindless>> {
+        let state = surface::state(generation, info, plane, role)?;
         state.map(|s| Bindless::new(device, pack(&s))).transpose()
     };
-    let samples = info.usage.intersects(U::SAMPLED | U::INPUT_ATTACHMENT);
-    let stores = info.usage.contains(U::STORAGE);
-    Ok(View {
-        sampled: make(Role::Sampled, samples)?,
-        storage: make(Role::Storage, stores)?,
-        raw: make(Role::Raw, stores)?,
-    })
+    let mut view = View { sampled: [None, None, None], storage: None, raw: None };
+    if info.usage.intersects(U::SAMPLED | U::INPUT_ATTACHMENT) {
+        for (to, &plane) in view.sampled.iter_mut().zip(&planes) {
+            *to = make(plane, Role::Sampled)?;
+        }
+    }
+    if let (true, &[plane]) = (info.usage.contains(U::STORAGE), &planes[..]) {
+        view.storage = make(plane, Role::Storage)?;
+        view.raw = make(plane, Role::Raw)?;
+    }
+    Ok(view)
 }
 
 /// Describes a texel buffer.
 ///
 /// # Errors
 /// When texel buffers do not have the format, or there is no memory.
-pub fn buffer_view(
-    device: &Device,
-    f: tepui_format::Format,
-    address: u64,
-    size: u64,
-) -> Result<View> {
+pub fn buffer_view(device: &Device, f: Format, address: u64, size: u64) -> Result<View> {
     let generation = device.generation();
     let unknown = || tepui_vulkan::Error::unsupported(format!("texel buffers of {f}"));
     let hw = format::hw(f).ok_or_else(unknown)?;
@@ -205,7 +211,7 @@ pub fn buffer_view(
     };
     let raw = format::raw(element_b);
     Ok(View {
-        sampled: Some(Bindless::new(device, of(hw.number))?),
+        sampled: [Some(Bindless::new(device, of(hw.number))?), None, None],
         storage: Some(Bindless::new(device, of(hw.number))?),
         raw: raw.map(|number| Bindless::new(device, of(number))).transpose()?,
     })
@@ -232,8 +238,9 @@ pub fn write(
     match d {
         Descriptor::Null => {
             // The first state of the bindless ones is that of nothing.
-            (0..sizes(ty)[RECORDS] / 4).for_each(|k| word(4 * k, 0));
-            [0, STATE_B as u32].into_iter().for_each(|at| put(at, &null_state()));
+            let all = MAX_PLANES as u32;
+            (0..all * sizes(ty)[RECORDS] / 4).for_each(|k| word(4 * k, 0));
+            (0..all.max(2)).for_each(|k| put(k * STATE_B as u32, &null_state()));
         }
         &Descriptor::Buffer { address, size } => {
             let size = size.min(u64::from(u32::MAX)) as u32;
@@ -250,7 +257,10 @@ pub fn write(
                 image(ty, view, &mut word, &mut put);
             }
             if let Some(sampler) = sampler {
-                word(sampled::SAMPLER, (sampler.piece.address - space::DYNAMIC) as u32);
+                // There is room for as many planes as the set's layout has.
+                let planes = if ty == D::CombinedImageSampler { MAX_PLANES } else { 1 } as u32;
+                let all = (0..planes).map(|k| k * sampled::BYTES + sampled::SAMPLER);
+                all.for_each(|at| word(at, sampler.handle()));
             }
         }
     }
@@ -273,9 +283,11 @@ fn image(
         put(state_of(ViewKind::Storage), &state);
         put(state_of(ViewKind::Raw), &raw_state);
     } else {
-        let (handle, state) = of(&view.sampled);
-        word(sampled::SURFACE, handle);
-        put(state_of(ViewKind::Sampled), &state);
+        for (k, plane) in (0..).zip(&view.sampled).filter(|(k, p)| *k == 0 || p.is_some()) {
+            let (handle, state) = of(plane);
+            word(k * sampled::BYTES + sampled::SURFACE, handle);
+            put(k * STATE_B as u32 + state_of(ViewKind::Sampled), &state);
+        }
     }
 }
 
@@ -285,7 +297,7 @@ fn image(
 /// When a value has no encoding, or there is no memory.
 pub fn sampler(device: &Device, info: &SamplerInfo) -> Result<Sampler> {
     let c = &info.core;
-    let border = border(c.border_color, info.border);
+    let border = arranged(border(c.border_color, info.border), info.border_format);
     let wraps = [c.address_mode_u, c.address_mode_v, c.address_mode_w];
     let has_border = wraps.contains(&vk::SamplerAddressMode::CLAMP_TO_BORDER);
     let border = match has_border {
@@ -322,6 +334,24 @@ fn border(colour: vk::BorderColor, custom: Option<[u32; 4]>) -> [u32; 4] {
         vk::BorderColor::INT_OPAQUE_WHITE => [1; 4],
         _ => [0; 4],
     })
+}
+
+/// A border colour whose components are those of a view of a format once the view has swapped its channels.
+fn arranged(colour: [u32; 4], f: Option<Format>) -> [u32; 4] {
+    use ShaderChannelSelect as Channel;
+    let Some(hw) = f.and_then(format::hw) else { return colour };
+    let mut out = colour;
+    for (k, channel) in hw.swizzle.into_iter().enumerate() {
+        let to = match channel {
+            Channel::Red => 0,
+            Channel::Green => 1,
+            Channel::Blue => 2,
+            Channel::Alpha => 3,
+            _ => continue,
+        };
+        out[to] = colour[k];
+    }
+    out
 }
 
 /// source: Mesa, genX_init_state.c, `CreateSampler`

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use tepui_format::{Encoding, Format};
+use tepui_format::{Encoding, Format, Plane};
 use tepui_intel_chips::Generation;
 use tepui_intel_layout::surface_format::{self, SurfaceFormat, Use};
 use tepui_intel_packets::surface::ShaderChannelSelect as Channel;
@@ -27,6 +27,7 @@ pub struct HwFormat {
 /// Order of channels as they are.
 pub const IDENTITY: [Channel; 4] = [Channel::Red, Channel::Green, Channel::Blue, Channel::Alpha];
 const BGRA: [Channel; 4] = [Channel::Blue, Channel::Green, Channel::Red, Channel::Alpha];
+const RGB1: [Channel; 4] = [Channel::Red, Channel::Green, Channel::Blue, Channel::One];
 
 static ALL: LazyLock<HashMap<Format, HwFormat>> =
     LazyLock::new(|| Format::all().filter_map(|f| find(f).map(|h| (f, h))).collect());
@@ -48,10 +49,34 @@ fn find(f: Format) -> Option<HwFormat> {
         Format::R8_SRGB => {
             (Format::R8_SRGB, [Channel::Red, Channel::Zero, Channel::Zero, Channel::One])
         }
+        Format::A4B4G4R4_UNORM_PACK16 => (Format::A4R4G4B4_UNORM_PACK16, BGRA),
+        Format::A1B5G5R5_UNORM_PACK16 => (Format::A1R5G5B5_UNORM_PACK16, BGRA),
+        Format::A8B8G8R8_UNORM_PACK32 => (Format::R8G8B8A8_UNORM, IDENTITY),
+        Format::A8B8G8R8_SNORM_PACK32 => (Format::R8G8B8A8_SNORM, IDENTITY),
+        Format::A8B8G8R8_USCALED_PACK32 => (Format::R8G8B8A8_USCALED, IDENTITY),
+        Format::A8B8G8R8_SSCALED_PACK32 => (Format::R8G8B8A8_SSCALED, IDENTITY),
+        Format::A8B8G8R8_UINT_PACK32 => (Format::R8G8B8A8_UINT, IDENTITY),
+        Format::A8B8G8R8_SINT_PACK32 => (Format::R8G8B8A8_SINT, IDENTITY),
+        Format::A8B8G8R8_SRGB_PACK32 => (Format::R8G8B8A8_SRGB, IDENTITY),
+        f if is_padded(f) => match f.info().block.bytes {
+            2 => (Format::R16_UNORM, IDENTITY),
+            4 => (Format::R16G16_UNORM, IDENTITY),
+            _ => (Format::R16G16B16A16_UNORM, IDENTITY),
+        },
+        Format::BC1_RGB_UNORM_BLOCK => (Format::BC1_RGBA_UNORM_BLOCK, RGB1),
+        Format::BC1_RGB_SRGB_BLOCK => (Format::BC1_RGBA_SRGB_BLOCK, RGB1),
         f => (f, IDENTITY),
     };
     let row = surface_format::of(own)?;
     Some(HwFormat { number: row.number, row, swizzle })
+}
+
+/// Whether each channel is 10 or 12 bits at the top of a word of 16. The hardware reads the word as one number, which is
+/// smaller by at most a step of 10 bits.
+fn is_padded(f: Format) -> bool {
+    let Encoding::Plain(c) = &f.info().encoding else { return false };
+    let c = c.as_slice();
+    c.iter().all(|c| matches!(c.bits, 10 | 12)) && f.info().block.bytes as usize == 2 * c.len()
 }
 
 /// Format of render targets that are not there. source: Mesa, isl_surface_state.c, `null_fill_state` (B8G8R8A8_UNORM)
@@ -78,11 +103,15 @@ pub fn raw(element_b: u32) -> Option<u32> {
     hw(of).map(|h| h.number)
 }
 
-/// The planes of depth and stencil of a format, or itself.
-pub fn planes(f: Format) -> &'static [Format] {
-    match f {
-        Format::D32_SFLOAT_S8_UINT => &[Format::D32_SFLOAT, Format::S8_UINT],
-        _ => &[],
+/// The planes of a format: depth and stencil, those of a Y′CbCr format, or itself.
+pub fn planes(f: Format) -> Vec<Plane> {
+    let whole = |format| Plane { format, width_divisor: 1, height_divisor: 1 };
+    match (f, f.info().planes()) {
+        (Format::D32_SFLOAT_S8_UINT, _) => {
+            vec![whole(Format::D32_SFLOAT), whole(Format::S8_UINT)]
+        }
+        (f, []) => vec![whole(f)],
+        (_, planes) => planes.to_vec(),
     }
 }
 
@@ -99,39 +128,122 @@ pub fn is_rendered(generation: Generation, f: Format) -> bool {
     features(generation, f).optimal.intersects(targets)
 }
 
-/// Features of a format: what the driver does with it so far. Images are copied, and rendered to.
+/// Counts of samples of images that can be rendered to.
+pub const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::from_bits_truncate(0x1f);
+
+const TRANSFER: F =
+    F::from_bits_truncate(F::TRANSFER_SRC.bits() | F::TRANSFER_DST.bits() | F::BLIT_SRC.bits());
+
+/// Features of a format.
+///
+/// source: Mesa, anv_formats.c (`anv_get_image_format_features2`, `get_buffer_format_features2`)
 pub fn features(generation: Generation, f: Format) -> FormatFeatures {
     let mut out = FormatFeatures { samples: vk::SampleCountFlags::_1, ..Default::default() };
     if generation != Generation::Gen9 {
         // Image layouts of Gen12 are not there yet.
         return out;
     }
-    let transfer = F::TRANSFER_SRC | F::TRANSFER_DST | F::HOST_IMAGE_TRANSFER;
     if is_depth(f) {
-        out.optimal = transfer | F::DEPTH_STENCIL_ATTACHMENT;
+        out.optimal = TRANSFER
+            | F::BLIT_DST
+            | F::HOST_IMAGE_TRANSFER
+            | F::DEPTH_STENCIL_ATTACHMENT
+            | F::SAMPLED_IMAGE;
+        if f != Format::S8_UINT {
+            out.optimal |= F::SAMPLED_IMAGE_FILTER_LINEAR
+                | F::SAMPLED_IMAGE_FILTER_MINMAX
+                | F::SAMPLED_IMAGE_DEPTH_COMPARISON;
+        }
+        out.samples = SAMPLES;
+        return out;
+    }
+    if f.info().is_planar() {
+        // Planes are sampled one by one; programs put them together.
+        if f.info().planes().iter().all(|p| hw(p.format).is_some()) {
+            out.optimal = F::TRANSFER_SRC
+                | F::TRANSFER_DST
+                | F::HOST_IMAGE_TRANSFER
+                | F::SAMPLED_IMAGE
+                | F::SAMPLED_IMAGE_FILTER_LINEAR
+                | F::SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER
+                | F::MIDPOINT_CHROMA_SAMPLES
+                | F::COSITED_CHROMA_SAMPLES
+                | F::DISJOINT;
+            out.linear = out.optimal;
+        }
         return out;
     }
     let Some(hw) = hw(f) else { return out };
-    let gen12 = generation == Generation::Gen12;
-    let info = f.info();
-    if matches!(info.encoding, Encoding::Subsampled(_) | Encoding::Planar(_)) {
+    if matches!(f.info().encoding, Encoding::Subsampled(_)) {
         return out;
     }
-    if info.block.bytes.is_power_of_two() && hw.row.has(gen12, Use::Sample) {
-        out.optimal = transfer;
-        if info.block.width_px == 1 {
-            out.linear = transfer;
-        }
-        // Channels of targets are in the order of the format.
-        if hw.swizzle == IDENTITY && hw.row.has(gen12, Use::Render) {
-            out.optimal |= F::COLOR_ATTACHMENT;
-            if hw.row.has(gen12, Use::Blend) {
-                out.optimal |= F::COLOR_ATTACHMENT_BLEND;
-            }
+    let has = |what: Use| hw.row.has(generation == Generation::Gen12, what);
+    out.optimal = images(f, &hw, &has);
+    out.buffer = buffers(f, &has);
+    if !f.info().is_compressed() {
+        out.linear = out.optimal;
+    }
+    if out.optimal.contains(F::COLOR_ATTACHMENT) {
+        out.samples = SAMPLES;
+    }
+    out
+}
+
+/// Features of images of a colour format.
+fn images(f: Format, hw: &HwFormat, has: &impl Fn(Use) -> bool) -> F {
+    if !has(Use::Sample) {
+        return F::empty();
+    }
+    let mut out = TRANSFER | F::HOST_IMAGE_TRANSFER | F::SAMPLED_IMAGE;
+    out |= F::SAMPLED_IMAGE_FILTER_MINMAX;
+    if has(Use::Filter) {
+        out |= F::SAMPLED_IMAGE_FILTER_LINEAR;
+    }
+    if is_padded(f) {
+        return out;
+    }
+    // Targets swap channels, but not alpha.
+    if has(Use::Render) && hw.swizzle[3] == Channel::Alpha {
+        out |= F::COLOR_ATTACHMENT | F::BLIT_DST;
+        // Constants of blending are those of channels before they are swapped.
+        if has(Use::Blend) && hw.swizzle == IDENTITY {
+            out |= F::COLOR_ATTACHMENT_BLEND;
         }
     }
-    if hw.row.has(gen12, Use::Vertex) {
-        out.buffer |= F::VERTEX_BUFFER;
+    if hw.swizzle == IDENTITY {
+        out |= stores(f, has, F::STORAGE_IMAGE, F::STORAGE_IMAGE_ATOMIC);
+    }
+    out
+}
+
+/// Features of buffers of a colour format.
+fn buffers(f: Format, has: &impl Fn(Use) -> bool) -> F {
+    let mut out = F::empty();
+    if is_padded(f) {
+        return out;
+    }
+    if has(Use::Vertex) {
+        out |= F::VERTEX_BUFFER;
+    }
+    if has(Use::Sample) && !f.info().is_compressed() {
+        out |= F::UNIFORM_TEXEL_BUFFER;
+        out |= stores(f, has, F::STORAGE_TEXEL_BUFFER, F::STORAGE_TEXEL_BUFFER_ATOMIC);
+    }
+    out
+}
+
+/// Features of what typed messages write and read.
+fn stores(f: Format, has: &impl Fn(Use) -> bool, plain: F, atomic: F) -> F {
+    if !has(Use::Write) {
+        return F::empty();
+    }
+    let mut out = plain | F::STORAGE_WRITE_WITHOUT_FORMAT;
+    // Reads with a format are converted by programs where the units do not.
+    if has(Use::Read) {
+        out |= F::STORAGE_READ_WITHOUT_FORMAT;
+    }
+    if matches!(f, Format::R32_UINT | Format::R32_SINT) {
+        out |= atomic;
     }
     out
 }

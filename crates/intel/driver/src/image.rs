@@ -1,4 +1,4 @@
-//! Image layouts: one plane for colour, or for each of depth and stencil.
+//! Image layouts: planes of a Y′CbCr format, or one plane for each aspect.
 
 use tepui_format::Format;
 use tepui_format::units::Extent;
@@ -22,7 +22,7 @@ pub struct Plane {
 
 /// The layout of an image.
 pub struct Image {
-    /// Planes: colour, or depth and then stencil.
+    /// Planes: colour, those of a Y′CbCr format, or depth and then stencil.
     pub planes: Vec<Plane>,
     /// Bytes of all planes.
     pub size: u64,
@@ -32,11 +32,13 @@ pub struct Image {
 pub const ALIGNMENT: u64 = PAGE_B;
 
 fn tiling(info: &ImageInfo, format: Format) -> Tiling {
-    if info.linear || info.image_type == vk::ImageType::_1D {
-        return Tiling::Linear;
-    }
     match ImageKind::of(format) {
+        // One-dimensional ones are rows of tiles as two-dimensional ones are.
         Some(ImageKind::Stencil) => Tiling::W,
+        Some(ImageKind::Depth) => Tiling::Y,
+        _ if info.linear || info.image_type == vk::ImageType::_1D => Tiling::Linear,
+        // Tiles have no texels of three channels.
+        _ if !format.info().block.bytes.is_power_of_two() => Tiling::Linear,
         _ => Tiling::Y,
     }
 }
@@ -50,14 +52,10 @@ impl Image {
         if info.modifier.is_some() {
             return Err(Error::unsupported("images with DRM format modifiers"));
         }
-        let own = [info.format];
-        let list = match format::planes(info.format) {
-            [] => &own[..],
-            list => list,
-        };
+        let list = format::planes(info.format);
         let mut planes = Vec::with_capacity(list.len());
         let mut size = 0;
-        for &format in list {
+        for tepui_format::Plane { format, width_divisor, height_divisor } in list {
             let layout = Layout::new(&ImageDesc {
                 shape: Shape {
                     format,
@@ -66,8 +64,8 @@ impl Image {
                         vk::ImageType::_3D => Dimension::D3,
                         _ => Dimension::D2,
                     },
-                    width_px: info.extent[0],
-                    height_px: info.extent[1],
+                    width_px: info.extent[0].div_ceil(width_divisor),
+                    height_px: info.extent[1].div_ceil(height_divisor),
                     depth_px: info.extent[2],
                     layers: info.layers,
                     samples: info.samples,

@@ -297,16 +297,16 @@ impl Backend for Intel {
         shader.executables()
     }
 
-    fn queries(_device: &Arc<Device>, _info: &QueryInfo) -> Result<Queries> {
-        Err(Error::unsupported("queries on Intel's GPUs"))
+    fn queries(device: &Arc<Device>, info: &QueryInfo) -> Result<Queries> {
+        Queries::new(device, info)
     }
 
-    fn reset_queries(pool: &Queries, _first: u32, _count: u32) {
-        match *pool {}
+    fn reset_queries(pool: &Queries, first: u32, count: u32) {
+        pool.reset(first, count);
     }
 
-    fn query_result(pool: &Queries, _query: u32) -> Option<[u64; MAX_QUERY_VALUES]> {
-        match *pool {}
+    fn query_result(pool: &Queries, query: u32) -> Option<[u64; MAX_QUERY_VALUES]> {
+        pool.get(query)
     }
 
     fn encoder(device: &Arc<Arc<Device>>, _queue_family: u32) -> Result<Encoder> {

@@ -4,7 +4,7 @@
 //! compiler and the encoder have so far.
 
 use tepui_intel_chips::{Chip, VENDOR_ID};
-use tepui_vulkan::backend::{PhysicalInfo, SetMemory};
+use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::promoted::{Features, Properties};
@@ -21,6 +21,8 @@ const MAX_DESCRIPTORS: u32 = 200;
 const MAX_DYNAMIC: u32 = 16;
 /// Samplers at once, the least that the specification allows.
 const MAX_SAMPLERS: u32 = 4000;
+/// Descriptors that may be written after they are bound, which programs find in memory: as many as there are surface states.
+const MAX_LATE: u32 = 1 << 19;
 /// Bytes of the largest allocation.
 const MAX_MEMORY: u64 = 1 << 32;
 
@@ -32,28 +34,81 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
     ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_depth_stencil_resolve", 1),
+    ("VK_KHR_draw_indirect_count", 1),
+    ("VK_KHR_dynamic_rendering_local_read", 1),
     ("VK_KHR_external_memory", 1),
     ("VK_KHR_external_memory_fd", 1),
+    ("VK_KHR_global_priority", 1),
+    ("VK_KHR_index_type_uint8", 1),
+    ("VK_KHR_line_rasterization", 1),
+    ("VK_KHR_load_store_op_none", 1),
     ("VK_KHR_maintenance1", 2),
     ("VK_KHR_maintenance2", 1),
     ("VK_KHR_maintenance3", 1),
     ("VK_KHR_maintenance4", 2),
+    ("VK_KHR_maintenance5", 1),
+    ("VK_KHR_maintenance6", 1),
+    ("VK_KHR_multiview", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
+    ("VK_KHR_robustness2", 1),
+    ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
+    ("VK_KHR_sampler_ycbcr_conversion", 14),
+    ("VK_KHR_shader_draw_parameters", 1),
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
     ("VK_KHR_shader_integer_dot_product", 1),
+    ("VK_KHR_shader_terminate_invocation", 1),
     ("VK_KHR_uniform_buffer_standard_layout", 1),
     ("VK_KHR_variable_pointers", 1),
+    ("VK_KHR_vertex_attribute_divisor", 1),
     ("VK_KHR_vulkan_memory_model", 3),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
+    ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_attachment_feedback_loop_layout", 2),
+    ("VK_EXT_color_write_enable", 1),
+    ("VK_EXT_conditional_rendering", 2),
+    ("VK_EXT_custom_border_color", 12),
+    ("VK_EXT_depth_clip_control", 1),
+    ("VK_EXT_depth_clip_enable", 1),
+    ("VK_EXT_descriptor_indexing", 2),
+    ("VK_EXT_dynamic_rendering_unused_attachments", 1),
+    ("VK_EXT_extended_dynamic_state", 1),
+    ("VK_EXT_extended_dynamic_state2", 1),
+    ("VK_EXT_extended_dynamic_state3", 2),
     ("VK_EXT_external_memory_dma_buf", 1),
+    ("VK_EXT_global_priority", 2),
+    ("VK_EXT_global_priority_query", 1),
+    ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_image_robustness", 1),
+    ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),
+    ("VK_EXT_line_rasterization", 1),
+    ("VK_EXT_load_store_op_none", 1),
+    ("VK_EXT_multi_draw", 1),
+    ("VK_EXT_mutable_descriptor_type", 1),
+    ("VK_EXT_non_seamless_cube_map", 1),
+    ("VK_EXT_pipeline_robustness", 1),
+    ("VK_EXT_primitive_topology_list_restart", 1),
+    ("VK_EXT_provoking_vertex", 1),
+    ("VK_EXT_robustness2", 1),
+    ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_shader_demote_to_helper_invocation", 1),
+    ("VK_EXT_shader_object", 1),
+    ("VK_EXT_shader_stencil_export", 1),
+    ("VK_EXT_shader_viewport_index_layer", 1),
+    ("VK_EXT_texel_buffer_alignment", 1),
+    ("VK_EXT_vertex_attribute_divisor", 3),
+    ("VK_EXT_vertex_input_dynamic_state", 2),
+    ("VK_EXT_ycbcr_2plane_444_formats", 1),
+    ("VK_EXT_ycbcr_image_arrays", 1),
+    ("VK_VALVE_mutable_descriptor_type", 1),
 ];
 
 fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
-    let samples = vk::SampleCountFlags::_1;
+    let samples = crate::format::SAMPLES;
     vk::PhysicalDeviceLimits {
         max_image_dimension_1d: 16384,
         max_image_dimension_2d: 16384,
@@ -102,10 +157,10 @@ fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
         sub_texel_precision_bits: 8,
         mipmap_precision_bits: 8,
         max_draw_indexed_index_value: u32::MAX,
-        max_draw_indirect_count: 1,
+        max_draw_indirect_count: u32::MAX,
         max_sampler_lod_bias: 16.0,
         max_sampler_anisotropy: 16.0,
-        max_viewports: 1,
+        max_viewports: 16,
         max_viewport_dimensions: [16384; 2],
         viewport_bounds_range: [-32768.0, 32767.0],
         viewport_sub_pixel_bits: 13,
@@ -132,18 +187,18 @@ fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
         sampled_image_integer_sample_counts: samples,
         sampled_image_depth_sample_counts: samples,
         sampled_image_stencil_sample_counts: samples,
-        storage_image_sample_counts: samples,
+        storage_image_sample_counts: vk::SampleCountFlags::_1,
         max_sample_mask_words: 1,
-        timestamp_compute_and_graphics: FALSE,
+        timestamp_compute_and_graphics: TRUE,
         timestamp_period: 1e9 / chip.timestamp_hz as f32,
         max_clip_distances: 8,
         max_cull_distances: 8,
         max_combined_clip_and_cull_distances: 8,
         discrete_queue_priorities: 2,
         point_size_range: [0.125, 255.875],
-        line_width_range: [1.0, 1.0],
+        line_width_range: [0.0, 8.0],
         point_size_granularity: 0.125,
-        line_width_granularity: 0.0,
+        line_width_granularity: 1.0 / 128.0,
         strict_lines: FALSE,
         standard_sample_locations: TRUE,
         optimal_buffer_copy_offset_alignment: 128,
@@ -178,45 +233,170 @@ fn features() -> vk::PhysicalDeviceFeatures {
         shader_float64,
         shader_int64,
         shader_int16,
+        image_cube_array,
+        sampler_anisotropy,
+        texture_compression_bc,
+        texture_compression_etc2,
+        texture_compression_astc_ldr,
+        shader_image_gather_extended,
+        shader_storage_image_extended_formats,
+        shader_storage_image_write_without_format,
+        shader_uniform_buffer_array_dynamic_indexing,
+        shader_sampled_image_array_dynamic_indexing,
+        shader_storage_buffer_array_dynamic_indexing,
+        shader_storage_image_array_dynamic_indexing,
+        sample_rate_shading,
+        alpha_to_one,
+        dual_src_blend,
+        large_points,
+        multi_draw_indirect,
+        multi_viewport,
+        occlusion_query_precise,
+        pipeline_statistics_query,
+        inherited_queries,
+        shader_resource_min_lod,
+        wide_lines,
     })
 }
 
-fn feature_chain() -> Answers {
-    let core = Features {
+/// Features of extensions that no core version took over.
+macro_rules! answer {
+    ($to:expr, $($Type:ident { $($field:ident),* $(,)? })*) => {
+        $($to.add(on!($Type { $($field),* }));)*
+    };
+}
+
+/// Features of the core versions after 1.0.
+fn core_features() -> Features {
+    Features {
         v11: on!(PhysicalDeviceVulkan11Features {
             storage_buffer_16bit_access,
             uniform_and_storage_buffer_16bit_access,
             storage_push_constant16,
+            multiview,
+            shader_draw_parameters,
+            sampler_ycbcr_conversion,
             variable_pointers_storage_buffer,
             variable_pointers,
         }),
         v12: on!(PhysicalDeviceVulkan12Features {
+            sampler_mirror_clamp_to_edge,
+            sampler_filter_minmax,
+            draw_indirect_count,
             storage_buffer_8bit_access,
             uniform_and_storage_buffer_8bit_access,
             storage_push_constant8,
             shader_float16,
             shader_int8,
+            descriptor_indexing,
+            shader_input_attachment_array_dynamic_indexing,
+            shader_uniform_texel_buffer_array_dynamic_indexing,
+            shader_storage_texel_buffer_array_dynamic_indexing,
+            shader_uniform_buffer_array_non_uniform_indexing,
+            shader_sampled_image_array_non_uniform_indexing,
+            shader_storage_buffer_array_non_uniform_indexing,
+            shader_storage_image_array_non_uniform_indexing,
+            shader_input_attachment_array_non_uniform_indexing,
+            shader_uniform_texel_buffer_array_non_uniform_indexing,
+            shader_storage_texel_buffer_array_non_uniform_indexing,
+            descriptor_binding_uniform_buffer_update_after_bind,
+            descriptor_binding_sampled_image_update_after_bind,
+            descriptor_binding_storage_image_update_after_bind,
+            descriptor_binding_storage_buffer_update_after_bind,
+            descriptor_binding_uniform_texel_buffer_update_after_bind,
+            descriptor_binding_storage_texel_buffer_update_after_bind,
+            descriptor_binding_update_unused_while_pending,
+            descriptor_binding_partially_bound,
+            descriptor_binding_variable_descriptor_count,
+            runtime_descriptor_array,
             scalar_block_layout,
             uniform_buffer_standard_layout,
             buffer_device_address,
             buffer_device_address_capture_replay,
             vulkan_memory_model,
             vulkan_memory_model_device_scope,
+            shader_output_viewport_index,
+            shader_output_layer,
         }),
         v13: on!(PhysicalDeviceVulkan13Features {
+            robust_image_access,
             inline_uniform_block,
+            shader_demote_to_helper_invocation,
+            shader_terminate_invocation,
             shader_zero_initialize_workgroup_memory,
             shader_integer_dot_product,
             maintenance4,
         }),
-        v14: on!(PhysicalDeviceVulkan14Features { host_image_copy }),
-    };
-    let mut a = core.answers();
+        v14: on!(PhysicalDeviceVulkan14Features {
+            global_priority_query,
+            bresenham_lines,
+            rectangular_lines,
+            smooth_lines,
+            stippled_bresenham_lines,
+            vertex_attribute_instance_rate_divisor,
+            vertex_attribute_instance_rate_zero_divisor,
+            index_type_uint8,
+            dynamic_rendering_local_read,
+            maintenance5,
+            maintenance6,
+            pipeline_robustness,
+            host_image_copy,
+        }),
+    }
+}
+
+fn feature_chain() -> Answers {
+    let mut a = core_features().answers();
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
-        a.add(on!(PhysicalDevicePipelineExecutablePropertiesFeaturesKHR {
-            pipeline_executable_info
-        }));
+        answer! { a,
+            PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+            PhysicalDeviceConditionalRenderingFeaturesEXT {
+                conditional_rendering, inherited_conditional_rendering,
+            }
+            PhysicalDeviceRobustness2FeaturesKHR {
+                robust_buffer_access2, robust_image_access2, null_descriptor,
+            }
+            PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
+            PhysicalDeviceExtendedDynamicState2FeaturesEXT {
+                extended_dynamic_state2, extended_dynamic_state2_logic_op,
+            }
+            PhysicalDeviceExtendedDynamicState3FeaturesEXT {
+                extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
+                extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
+                extended_dynamic_state3_alpha_to_coverage_enable,
+                extended_dynamic_state3_alpha_to_one_enable, extended_dynamic_state3_logic_op_enable,
+                extended_dynamic_state3_color_blend_enable,
+                extended_dynamic_state3_color_blend_equation,
+                extended_dynamic_state3_color_write_mask, extended_dynamic_state_3depth_clip_enable,
+                extended_dynamic_state3_provoking_vertex_mode,
+                extended_dynamic_state3_line_rasterization_mode,
+                extended_dynamic_state3_line_stipple_enable,
+                extended_dynamic_state_3depth_clip_negative_one_to_one,
+            }
+            PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
+            PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
+            PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
+            PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
+            PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+            PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
+            PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
+            PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
+            PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
+            PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
+            PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
+            PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT { attachment_feedback_loop_layout }
+            PhysicalDeviceCustomBorderColorFeaturesEXT {
+                custom_border_colors, custom_border_color_without_format,
+            }
+            PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT {
+                dynamic_rendering_unused_attachments,
+            }
+            PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
+            PhysicalDeviceShaderObjectFeaturesEXT { shader_object }
+            PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
+            PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
+        }
     }
     a
 }
@@ -225,6 +405,8 @@ fn property_chain(chip: &Chip) -> Answers {
     let uuid = uuid(chip);
     let name = |s: &str| vk::StringArray::from_bytes(s.as_bytes());
     let info = |s: &str| vk::StringArray::from_bytes(s.as_bytes());
+    let stencil_modes =
+        vk::ResolveModeFlags::SAMPLE_ZERO | vk::ResolveModeFlags::MIN | vk::ResolveModeFlags::MAX;
     let independence = vk::ShaderFloatControlsIndependence::ALL;
     let core = Properties {
         v11: vk::PhysicalDeviceVulkan11Properties {
@@ -234,13 +416,39 @@ fn property_chain(chip: &Chip) -> Answers {
             subgroup_supported_stages: vk::ShaderStageFlags::COMPUTE,
             subgroup_supported_operations: vk::SubgroupFeatureFlags::BASIC,
             point_clipping_behavior: vk::PointClippingBehavior::USER_CLIP_PLANES_ONLY,
-            max_per_set_descriptors: 1024,
+            max_multiview_view_count: 16,
+            max_multiview_instance_index: u32::MAX >> 4,
+            max_per_set_descriptors: 1 << 16,
             max_memory_allocation_size: MAX_MEMORY,
             ..Default::default()
         },
         v12: vk::PhysicalDeviceVulkan12Properties {
             driver_id: DRIVER,
             driver_name: name("Tepui Intel"),
+            filter_minmax_single_component_formats: TRUE,
+            filter_minmax_image_component_mapping: TRUE,
+            supported_depth_resolve_modes: stencil_modes | vk::ResolveModeFlags::AVERAGE,
+            supported_stencil_resolve_modes: stencil_modes,
+            independent_resolve_none: TRUE,
+            independent_resolve: TRUE,
+            framebuffer_integer_color_sample_counts: crate::format::SAMPLES,
+            max_update_after_bind_descriptors_in_all_pools: MAX_LATE,
+            robust_buffer_access_update_after_bind: TRUE,
+            max_per_stage_descriptor_update_after_bind_samplers: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_storage_buffers: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_sampled_images: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_storage_images: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_input_attachments: 64,
+            max_per_stage_update_after_bind_resources: MAX_LATE,
+            max_descriptor_set_update_after_bind_samplers: MAX_LATE,
+            max_descriptor_set_update_after_bind_uniform_buffers: MAX_LATE,
+            max_descriptor_set_update_after_bind_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_storage_buffers: MAX_LATE,
+            max_descriptor_set_update_after_bind_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_sampled_images: MAX_LATE,
+            max_descriptor_set_update_after_bind_storage_images: MAX_LATE,
+            max_descriptor_set_update_after_bind_input_attachments: 64,
             driver_info: info(concat!("Tepui ", env!("CARGO_PKG_VERSION"))),
             denorm_behavior_independence: independence,
             rounding_mode_independence: vk::ShaderFloatControlsIndependence::NONE,
@@ -261,12 +469,64 @@ fn property_chain(chip: &Chip) -> Answers {
             ..Default::default()
         },
         v14: vk::PhysicalDeviceVulkan14Properties {
+            line_sub_pixel_precision_bits: 4,
+            max_vertex_attrib_divisor: u32::MAX,
+            supports_non_zero_first_instance: TRUE,
             max_push_descriptors: 32,
+            dynamic_rendering_local_read_depth_stencil_attachments: TRUE,
+            dynamic_rendering_local_read_multisampled_attachments: TRUE,
+            max_combined_image_sampler_descriptor_count: MAX_PLANES as u32,
+            default_robustness_storage_buffers: ROBUST,
+            default_robustness_uniform_buffers: ROBUST,
+            default_robustness_vertex_inputs: ROBUST,
+            default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS_2,
             ..Default::default()
         },
     };
-    core.answers()
+    let mut a = core.answers();
+    // SAFETY: these structures hold no pointers.
+    unsafe {
+        a.add(vk::PhysicalDeviceRobustness2PropertiesKHR {
+            robust_storage_buffer_access_size_alignment: 4,
+            robust_uniform_buffer_access_size_alignment: u64::from(UNIFORM_UNIT_B),
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceProvokingVertexPropertiesEXT {
+            provoking_vertex_mode_per_pipeline: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT {
+            graphics_pipeline_library_fast_linking: TRUE,
+            graphics_pipeline_library_independent_interpolation_decoration: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceShaderModuleIdentifierPropertiesEXT {
+            shader_module_identifier_algorithm_uuid: uuid,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceShaderObjectPropertiesEXT {
+            shader_binary_uuid: cache_uuid(chip),
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceExtendedDynamicState3PropertiesEXT {
+            dynamic_primitive_topology_unrestricted: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
+            max_custom_border_color_samplers: MAX_SAMPLERS,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
+            max_multi_draw_count: u32::MAX,
+            ..Default::default()
+        });
+    }
+    a
 }
+
+/// Bounds of buffers are those of their surface states.
+const ROBUST: vk::PipelineRobustnessBufferBehavior =
+    vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS_2;
 
 /// A number that names the chip and the driver's version.
 fn uuid(chip: &Chip) -> vk::ByteArray<16> {
@@ -308,7 +568,8 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
     let queue = vk::QueueFamilyProperties {
         queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
         queue_count: 1,
-        timestamp_valid_bits: 0,
+        // source: Mesa, anv_physical_device.c
+        timestamp_valid_bits: 36,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },
     };
     let device_name = format!("{}, Tepui", chip.name);

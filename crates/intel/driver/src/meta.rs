@@ -1,18 +1,26 @@
 //! The driver's own programs, of [`tepui_vulkan_meta`].
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tepui_intel_compiler::Options;
-use tepui_vulkan::Result;
+use tepui_vulkan::backend::SamplerInfo;
+use tepui_vulkan::{Result, vk};
 use tepui_vulkan_kit::Variants;
 use tepui_vulkan_kit::builder::Words;
 use tepui_vulkan_meta::{Conventions, Program};
 
+use crate::bind::Sets;
+use crate::descriptor::{self, Sampler};
 use crate::device::Device;
 use crate::shader::{Variant, compile_error};
 
-/// Programs that are compiled so far.
-pub type Meta = Variants<Program, Arc<Variant>>;
+/// Programs that are compiled so far, and samplers that they use.
+#[derive(Default)]
+pub struct Meta {
+    programs: Variants<Program, Arc<Variant>>,
+    /// Samplers that clamp to the edges: without a filter, and linear.
+    samplers: [OnceLock<Sampler>; 2],
+}
 
 /// Conventions of the programs: words are push constants.
 const CONVENTIONS: Conventions = Conventions { threads: 64, words: Words::Push };
@@ -23,12 +31,38 @@ impl Device {
     /// # Errors
     /// When it does not compile.
     pub fn meta(&self, p: Program) -> Result<Arc<Variant>> {
-        self.meta.get_or(&p, || {
+        self.meta.programs.get_or(&p, || {
             let mut ir = p.build(CONVENTIONS);
             let options = Options::default();
             let program = tepui_intel_compiler::compile(&mut ir, self.generation(), &options)
                 .map_err(|e| compile_error(&e))?;
-            Ok(Arc::new(Variant::new(self, &program, &[], false)?))
+            Ok(Arc::new(Variant::new(self, &program, Sets::Meta, false)?))
         })
+    }
+
+    /// A sampler of the driver's own programs, which clamps to the edges.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn meta_sampler(&self, linear: bool) -> Result<&Sampler> {
+        let slot = &self.meta.samplers[usize::from(linear)];
+        if let Some(sampler) = slot.get() {
+            return Ok(sampler);
+        }
+        let filter = if linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
+        let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
+        let core = vk::SamplerCreateInfo {
+            mag_filter: filter,
+            min_filter: filter,
+            address_mode_u: edge,
+            address_mode_v: edge,
+            address_mode_w: edge,
+            ..Default::default()
+        };
+        let reduction = vk::SamplerReductionMode::WEIGHTED_AVERAGE;
+        let info =
+            SamplerInfo { core, border: None, border_format: None, opaque_black: None, reduction };
+        let sampler = descriptor::sampler(self, &info)?;
+        Ok(slot.get_or_init(|| sampler))
     }
 }

@@ -158,8 +158,21 @@ pub struct Shader {
     robust: bool,
     /// The only program of a stage that depends on no state.
     only: OnceLock<Arc<Variant>>,
+    /// The program of a vertex shader for renderings of several views.
+    views: OnceLock<Arc<Variant>>,
     /// Programs of a fragment shader.
     fragments: Variants<FragmentKey, Arc<Variant>>,
+}
+
+/// State that a program is compiled for.
+#[derive(Clone, Copy, Debug)]
+enum Key {
+    /// None.
+    Plain,
+    /// Several views: the layer is the number of the view.
+    Views,
+    /// That of a fragment program.
+    Fragment(FragmentKey),
 }
 
 pub(crate) fn compile_error(e: &tepui_intel_compiler::Error) -> Error {
@@ -180,6 +193,7 @@ impl Shader {
             captures,
             robust,
             only: OnceLock::new(),
+            views: OnceLock::new(),
             fragments: Variants::default(),
         };
         match shader.ir.info.stage {
@@ -190,24 +204,28 @@ impl Shader {
         Ok(shader)
     }
 
-    fn compile(&self, key: FragmentKey) -> Result<Arc<Variant>> {
+    fn compile(&self, key: Key) -> Result<Arc<Variant>> {
         let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
         let device = self.device.upgrade().ok_or_else(gone)?;
         let placements = placements(&self.sets);
-        let options = Options {
-            sets: &placements,
-            robust: self.robust,
-            fragment: FragmentState {
+        let mut ir = self.ir.clone();
+        let fragment = match key {
+            Key::Plain => FragmentState::default(),
+            Key::Views => {
+                tepui_passes::multiview::run(&mut ir);
+                FragmentState::default()
+            }
+            Key::Fragment(key) => FragmentState {
                 per_sample: key.per_sample,
                 single_sample: key.single_sample,
                 replicate_alpha: key.replicate_alpha,
             },
-            ..Options::default()
         };
-        let mut ir = self.ir.clone();
+        let robust = self.robust;
+        let options = Options { sets: &placements, robust, fragment, ..Options::default() };
         let program = tepui_intel_compiler::compile(&mut ir, device.generation(), &options)
             .map_err(|e| compile_error(&e))?;
-        Ok(Arc::new(Variant::new(&device, &program, &self.sets, self.captures)?))
+        Ok(Arc::new(Variant::new(&device, &program, Sets::Layouts(&self.sets), self.captures)?))
     }
 
     /// The program of a compute or vertex shader.
@@ -221,8 +239,23 @@ impl Shader {
         if self.ir.info.stage == Stage::Fragment {
             return Err(Error::unsupported("a fragment shader in the place of another"));
         }
-        let v = self.compile(FragmentKey::default())?;
+        let v = self.compile(Key::Plain)?;
         Ok(self.only.get_or_init(|| v))
+    }
+
+    /// The program of a vertex shader, for renderings of several views or of one.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn vertex(&self, several_views: bool) -> Result<Arc<Variant>> {
+        if !several_views {
+            return self.only().cloned();
+        }
+        if let Some(v) = self.views.get() {
+            return Ok(v.clone());
+        }
+        let v = self.compile(Key::Views)?;
+        Ok(self.views.get_or_init(|| v).clone())
     }
 
     /// The program of a fragment shader for a state.
@@ -233,7 +266,7 @@ impl Shader {
         if self.ir.info.stage != Stage::Fragment {
             return Err(Error::unsupported("another shader in the place of a fragment shader"));
         }
-        self.fragments.get_or(&key, || self.compile(key))
+        self.fragments.get_or(&key, || self.compile(Key::Fragment(key)))
     }
 
     /// The programs that there are so far.
@@ -262,6 +295,7 @@ impl Shader {
             .to_vec(),
             assembly: v.assembly.clone(),
         };
-        self.only.get().into_iter().chain(&self.fragments.all()).map(one).collect()
+        let all = self.only.get().into_iter().chain(self.views.get());
+        all.chain(&self.fragments.all()).map(one).collect()
     }
 }

@@ -49,18 +49,26 @@ pub struct Part<'a> {
     pub min_lod: f32,
 }
 
-/// The surface state of an image view for a unit; `None` if the unit has no such format.
+/// The planes that a view shows, and their formats: all of a Y′CbCr format for its colours, else one.
+pub fn planes(v: &ViewInfo<'_, Intel>) -> Vec<(usize, Format)> {
+    let aspect = v.range.aspect_mask;
+    match v.format.info().planes() {
+        // Views of planes have the plane's format already.
+        [] => vec![(v.image.plane(aspect), aspect_format(v.format, aspect))],
+        all => all.iter().map(|p| p.format).enumerate().collect(),
+    }
+}
+
+/// The surface state of a plane of an image view for a unit; `None` if the unit has no such format.
 ///
 /// # Errors
 /// When the image has no surface state.
 pub fn state(
     generation: Generation,
     v: &ViewInfo<'_, Intel>,
+    (plane, f): (usize, Format),
     role: Role,
 ) -> Result<Option<RenderSurfaceState>> {
-    let aspect = v.range.aspect_mask;
-    let plane = v.image.plane(aspect);
-    let f = aspect_format(v.format, aspect);
     let unknown = || Error::unsupported(format!("views of {f}"));
     let hw = format::hw(f).ok_or_else(unknown)?;
     let number = match role {
@@ -181,8 +189,8 @@ fn qpitch(l: &Layout) -> u32 {
     }
 }
 
-/// The components of a format: what it lacks is 0, or 1 for alpha.
-fn channels(f: Format, swizzle: [Channel; 4]) -> [Channel; 4] {
+/// Sources of the components that shaders read of a format: what it lacks is 0, or 1 for alpha.
+pub fn channels(f: Format, swizzle: [Channel; 4]) -> [Channel; 4] {
     if f.info().is_depth_or_stencil() {
         return [Channel::Red, Channel::Zero, Channel::Zero, Channel::One];
     }

@@ -6,7 +6,7 @@ use super::{Comp, Select, Source};
 use crate::bind::{Constant, Sampler, Surface, View, descriptor_of};
 use crate::error::{Error, Result};
 use crate::mir::{Message, MessageEffect, Operand};
-use crate::set_memory::{SetBinding, buffer, record_bytes, sampled, storage};
+use crate::set_memory::{SetBinding, buffer, sampled, storage};
 use tepui_intel_isa::descriptor::{self, STATELESS_NON_COHERENT};
 use tepui_intel_isa::message::DataOp1;
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty};
@@ -102,7 +102,7 @@ impl Select<'_> {
     ) -> Result<Vec<Comp>> {
         let (res, index) = self.descriptor(i, handle)?;
         let placed = self.placed(i, res)?;
-        let bytes = record_bytes(self.s.resources[res].kind);
+        let bytes = placed.stride;
         let [low, high] = [false, true].map(|high| {
             self.map.dword(Constant::SetAddress(placed.set, high)).map_or(Comp::Undef, Comp::Fixed)
         });

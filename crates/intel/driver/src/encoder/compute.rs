@@ -13,7 +13,7 @@ use tepui_intel_packets::media::{
 };
 use tepui_intel_packets::mi::{MiCopyMemMem, MiLoadRegisterMem};
 use tepui_vulkan::Result;
-use tepui_vulkan::backend::Dispatch;
+use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH};
 
 use super::Encoder;
@@ -58,6 +58,7 @@ impl Encoder {
         (sets, pushed): (&BindPoint, PushedSets),
         push: &[u8; MAX_PUSH],
         dispatch: &Dispatch,
+        condition: Option<Condition>,
     ) -> Result<()> {
         let groups = match *dispatch {
             Dispatch::Direct(_, groups) if groups.contains(&0) => return Ok(()),
@@ -101,7 +102,8 @@ impl Encoder {
                 curbe_data_start_address: (address - space::DYNAMIC) as u32,
             })?;
         }
-        self.walk(v, dispatch, threads)?;
+        let is_predicated = self.predicate(condition)?;
+        self.walk(v, dispatch, threads, is_predicated)?;
         self.emit(&MediaStateFlush::default())?;
         self.keep(v);
         Ok(())
@@ -177,10 +179,17 @@ impl Encoder {
         self.emit_bytes(&bytes)
     }
 
-    fn walk(&mut self, v: &Variant, dispatch: &Dispatch, threads: u32) -> Result<()> {
+    fn walk(
+        &mut self,
+        v: &Variant,
+        dispatch: &Dispatch,
+        threads: u32,
+        predicate_enable: bool,
+    ) -> Result<()> {
         let invocations: u32 = v.workgroup.iter().product();
         let last = invocations - (threads - 1) * u32::from(v.width);
         let mut walker = GpgpuWalker {
+            predicate_enable,
             thread_width_counter_maximum: threads - 1,
             simd_size: match v.width {
                 8 => SimdSize::Simd8,

@@ -16,10 +16,11 @@ use tepui_intel_packets::bindings::{
 use tepui_intel_packets::mi::MiLoadRegisterMem;
 use tepui_intel_packets::vertex::{Primitive3d, State3dIndexBuffer, State3dVertexBuffers};
 use tepui_ir::Stage;
-use tepui_vulkan::backend::{Counts, Draw};
+use tepui_vulkan::backend::{Condition, Counts, Draw};
 use tepui_vulkan::command::{BindPoint, IndexBuffer, MAX_PUSH};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX};
 use tepui_vulkan::{Error, Result};
+use tepui_vulkan_meta::condition::counted;
 
 use super::Encoder;
 use super::bindings::{Inputs, PushedSets};
@@ -91,6 +92,12 @@ pub struct Parts<'a> {
     pub buffers: &'a [(u64, u64); MAX_VERTEX],
     /// Index buffer.
     pub index: Option<IndexBuffer>,
+    /// Views that are drawn, a bit each; 0 without multiview.
+    pub views: u32,
+    /// Condition of the draw.
+    pub condition: Option<Condition>,
+    /// Queries count the draw.
+    pub is_counted: bool,
 }
 
 fn vertex_info(v: &Variant) -> Result<&VertexInfo> {
@@ -116,36 +123,71 @@ impl Encoder {
         if matches!(draw, Draw::Direct(c) if c.count == 0 || c.instances == 0) {
             return Ok(());
         }
+        let draw = &self.with_count(p.condition, draw)?;
         let info = vertex_info(p.vertex)?;
         let fragment = p.fragment.map(|f| fragment_info(f).map(|i| (f, i))).transpose()?;
         self.take_programs(p, info, fragment.map(|f| f.1))?;
         let index = p.index.filter(|_| draw.is_indexed());
-        self.bind_stages(p)?;
+        let views = (0..32).filter(|v| p.views >> v & 1 != 0);
+        let first = if p.views == 0 { 0 } else { p.views.trailing_zeros() };
+        self.bind_stages(p, first, p.rebinds)?;
         self.emit_rules(p, info, fragment.map(|(v, i)| (&**v, i)), index)?;
-        if let Some(index) = index.filter(|&i| self.graphics.index != Some(i)) {
-            self.graphics.index = Some(index);
-            let generation = self.device.generation();
-            self.emit(&State3dIndexBuffer {
-                mocs: u32::from(mocs(generation)),
-                index_format: match index.index_bytes {
-                    1 => 0,
-                    2 => 1,
-                    _ => 2,
-                },
-                buffer_starting_address: index.address,
-                buffer_size: index.size.min(u64::from(u32::MAX)) as u32,
-                ..State3dIndexBuffer::default()
-            })?;
+        self.index_buffer(index)?;
+        self.primitives(p.condition, info, draw)?;
+        for view in views.filter(|&v| v != first) {
+            self.bind_stages(p, view, true)?;
+            self.primitives(p.condition, info, draw)?;
         }
+        Ok(())
+    }
+
+    /// A draw whose number in memory is not the predicate's, which is for a condition: what is not drawn has no instances.
+    fn with_count(&mut self, condition: Option<Condition>, draw: &Draw) -> Result<Draw> {
+        let &Draw::Indirect { address, count, stride, count_address, indexed, draw_index } = draw
+        else {
+            return Ok(*draw);
+        };
+        let (Some(_), Some(number)) = (condition, count_address) else { return Ok(*draw) };
+        let (address, stride) = counted(self, address, number, count, stride, indexed)?;
+        Ok(Draw::Indirect { address, count, stride, count_address: None, indexed, draw_index })
+    }
+
+    /// Emits the index buffer if it is another.
+    fn index_buffer(&mut self, index: Option<IndexBuffer>) -> Result<()> {
+        let Some(index) = index.filter(|&i| self.graphics.index != Some(i)) else { return Ok(()) };
+        self.graphics.index = Some(index);
+        let generation = self.device.generation();
+        self.emit(&State3dIndexBuffer {
+            mocs: u32::from(mocs(generation)),
+            index_format: match index.index_bytes {
+                1 => 0,
+                2 => 1,
+                _ => 2,
+            },
+            buffer_starting_address: index.address,
+            buffer_size: index.size.min(u64::from(u32::MAX)) as u32,
+            ..State3dIndexBuffer::default()
+        })
+    }
+
+    /// Emits the primitives of a draw.
+    fn primitives(
+        &mut self,
+        condition: Option<Condition>,
+        info: &VertexInfo,
+        draw: &Draw,
+    ) -> Result<()> {
+        let is_predicated = self.predicate(condition)?;
         match *draw {
-            Draw::Direct(counts) => self.direct(info, &counts),
+            Draw::Direct(counts) => self.direct(info, &counts, is_predicated),
             Draw::Indirect { address, count, stride, count_address, indexed, draw_index } => {
-                if count_address.is_some() {
-                    return Err(Error::unsupported("draws of a count in memory on Intel's GPUs"));
-                }
                 for k in 0..count {
+                    if let Some(number) = count_address {
+                        self.count_predicate(number, k)?;
+                    }
                     let at = address + u64::from(k) * u64::from(stride);
-                    self.indirect(info, at, indexed, draw_index + k)?;
+                    let is_predicated = is_predicated || count_address.is_some();
+                    self.indirect(info, at, (indexed, draw_index + k), is_predicated)?;
                 }
                 Ok(())
             }
@@ -182,10 +224,10 @@ impl Encoder {
     }
 
     /// Binding tables, samplers and constants.
-    fn bind_stages(&mut self, p: &Parts<'_>) -> Result<()> {
+    fn bind_stages(&mut self, p: &Parts<'_>, view: u32, rebinds: bool) -> Result<()> {
         let changes = Causes::SHADERS | Causes::RENDERING;
         let moved = self.tables.last().map_or(0, |c| c.address) != self.graphics.block;
-        let rebinds = p.rebinds || moved || self.graphics.causes.intersects(changes);
+        let rebinds = rebinds || moved || self.graphics.causes.intersects(changes);
         if !rebinds {
             return self.prepare(Mode::Graphics, Partition::Plain);
         }
@@ -202,7 +244,7 @@ impl Encoder {
             groups: [[0; 3]; 2],
             targets: &targets,
             nothing,
-            view: 0,
+            view,
         };
         let stages = [Some(p.vertex), p.fragment];
         let mut tables = [[0; 2]; 2];
@@ -297,6 +339,7 @@ impl Encoder {
             stencil: targets.stencil,
             index_bytes,
             buffers: p.buffers,
+            statistics: p.is_counted,
         };
         let causes = std::mem::take(&mut self.graphics.causes);
         let changed = std::mem::replace(&mut self.graphics.changed.0, Groups::empty());
@@ -338,9 +381,12 @@ impl Encoder {
         });
         let reads_draw = info.elements.contains(&VertexElement::DrawIndex);
         let generation = self.device.generation();
+        // A command and its body are one piece: a jump to the next chunk of the batch may stand between others.
         let put = |e: &mut Encoder, index: u32, (address, size): (u64, u32)| -> Result<()> {
-            e.emit(&State3dVertexBuffers { dword_length: 3 })?;
-            e.emit(&buffer(generation, index, (address, size), 0))
+            let mut out = Out::new(generation);
+            out.put(&State3dVertexBuffers { dword_length: 3 })?;
+            out.put(&buffer(generation, index, (address, size), 0))?;
+            e.emit_bytes(&out.bytes)
         };
         if reads_ids {
             let at = match ids {
@@ -359,10 +405,11 @@ impl Encoder {
         Ok(())
     }
 
-    fn direct(&mut self, info: &VertexInfo, c: &Counts) -> Result<()> {
+    fn direct(&mut self, info: &VertexInfo, c: &Counts, predicate_enable: bool) -> Result<()> {
         let numbers = [c.base_vertex(), c.first_instance, c.draw_index];
         self.number_buffers(info, None, numbers)?;
         self.emit(&Primitive3d {
+            predicate_enable,
             // Indices are fetched one by one. source: genxml, Vertex Access Type: RANDOM
             vertex_access_type: c.indexed,
             vertex_count_per_instance: c.count,
@@ -378,8 +425,8 @@ impl Encoder {
         &mut self,
         info: &VertexInfo,
         at: u64,
-        indexed: bool,
-        draw_index: u32,
+        (indexed, draw_index): (bool, u32),
+        predicate_enable: bool,
     ) -> Result<()> {
         // First vertex (or base vertex) and first instance are the last two words of the parameters.
         let ids = at + if indexed { 12 } else { 8 };
@@ -398,6 +445,7 @@ impl Encoder {
             self.set_register(BASE_VERTEX, 0)?;
         }
         self.emit(&Primitive3d {
+            predicate_enable,
             indirect_parameter_enable: true,
             vertex_access_type: indexed,
             ..Primitive3d::default()

@@ -2,27 +2,103 @@
 //!
 //! Programs compute the addresses of texels from the layout, so that copies of every format and tiling take one path.
 
-use tepui_intel_layout::{ImageLayout, Layout, Msaa, Tiling};
+use tepui_intel_compiler::set_memory::sampled;
+use tepui_intel_layout::{ImageKind, ImageLayout, Layout, Msaa, Tiling};
 use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH};
 use tepui_vulkan::state::{Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::words::{RECTANGLE, RectangleWords};
 use tepui_vulkan_meta::{
-    Arrangement, Launch, Level, Memory, MetaEncoder, Program, Rectangle, Texels, TileBits, View,
+    Arrangement, Binding, Launch, Level, Memory, MetaEncoder, Output, Packing, Program, Rectangle,
+    Shape, Texels, TileBits, View,
 };
 
 use super::Encoder;
 use super::bindings::PushedSets;
 use super::draw::Parts;
+use crate::bind::{META_RECORD_B, META_STATES_B};
+use crate::descriptor::{RECORDS, STATE_B, STATES, State, pack};
+use crate::device::Device;
 use crate::family::Intel;
 use crate::flush::Flush;
+use crate::format::{self, IDENTITY};
 use crate::graphics::Causes;
+use crate::surface::{Part, Role, channels, of_part};
+
+/// Layout of a level's plane.
+fn layout<'a>(level: &Level<'a, Intel>) -> &'a Layout {
+    &level.image.planes[level.plane].layout
+}
 
 /// Texels of a level in memory.
-fn texels<'a>(level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
-    let layout = &level.image.planes[level.plane].layout;
-    Ok(Texels::Memory(memory(layout, level.level, level.addresses[level.plane])?))
+fn in_memory<'a>(level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
+    Ok(Texels::Memory(memory(layout(level), level.level, level.addresses[level.plane])?))
+}
+
+/// The view of a level of samples as unsigned numbers, and how they make texels.
+fn as_words<'a>(level: &Level<'a, Intel>) -> Result<(View<'a, Intel>, Packing)> {
+    let words = Packing::words(level.format.info().block.bytes);
+    let (format, packing) = words
+        .ok_or_else(|| Error::unsupported(format!("copies of samples of {}", level.format)))?;
+    Ok((level.as_array(format), packing))
+}
+
+/// The surface state and the sampler of a binding.
+fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)> {
+    let (view, role, sampler) = match binding {
+        Binding::Texture(view) | Binding::Bits(view, _) => (view, Role::Sampled, 0),
+        &Binding::Sampled(ref view, linear) => {
+            (view, Role::Sampled, device.meta_sampler(linear)?.handle())
+        }
+        Binding::Storage(view) => (view, Role::Storage, 0),
+        Binding::StorageBits(view, _) => {
+            return Err(Error::unsupported(format!("stores of the bits of {}", view.format)));
+        }
+    };
+    let unknown = || Error::unsupported(format!("texels of {}", view.format));
+    let hw = format::hw(view.format).ok_or_else(unknown)?;
+    let part = Part {
+        layout: layout(&view.of),
+        address: view.of.addresses[view.of.plane],
+        format: hw.number,
+        levels: [view.of.level, 1],
+        layers: match view.shape {
+            Shape::Array => view.layers,
+            Shape::Volume => [0, view.of.slices()],
+        },
+        cube: false,
+        swizzle: match role {
+            Role::Sampled => channels(view.format, hw.swizzle),
+            _ => IDENTITY,
+        },
+        min_lod: 0.0,
+    };
+    Ok((pack(&of_part(device.generation(), &part, role)), sampler))
+}
+
+impl Encoder {
+    /// Set 0 of a program of the driver's own ([`crate::bind::Sets::Meta`]).
+    fn meta_set(&mut self, bindings: &[Binding<'_, Intel>]) -> Result<BindPoint> {
+        let mut point = BindPoint::default();
+        if bindings.is_empty() {
+            return Ok(point);
+        }
+        let mut records = vec![0; META_RECORD_B as usize * bindings.len()];
+        let mut states = vec![0; META_STATES_B as usize * bindings.len()];
+        let each = records
+            .chunks_exact_mut(META_RECORD_B as usize)
+            .zip(states.chunks_exact_mut(META_STATES_B as usize));
+        for ((record, states), b) in each.zip(bindings) {
+            let (state, sampler) = binding(&self.device, b)?;
+            record[sampled::SAMPLER as usize..][..4].copy_from_slice(&sampler.to_le_bytes());
+            states[..STATE_B].copy_from_slice(&state);
+        }
+        let set = &mut point.sets[0];
+        set.pushed[RECORDS] = records;
+        set.addresses[STATES] = self.upload_surfaces(&states)?;
+        Ok(point)
+    }
 }
 
 /// A level of an image at an address.
@@ -60,17 +136,15 @@ impl MetaEncoder for Encoder {
     type Backend = Intel;
 
     fn launch(&mut self, launch: &Launch<'_, Intel>) -> Result<()> {
-        if !launch.bindings.is_empty() {
-            return Err(Error::unsupported("images of the driver's own programs on Intel's GPUs"));
-        }
+        let set = self.meta_set(launch.bindings)?;
         let v = self.device.meta(launch.program)?;
         let mut push = [0; MAX_PUSH];
         for (to, word) in push.as_chunks_mut::<4>().0.iter_mut().zip(launch.words) {
             *to = word.to_le_bytes();
         }
         let groups = [0, 1, 2].map(|k| launch.threads[k].div_ceil(v.workgroup[k]));
-        let none = (&BindPoint::default(), PushedSets::default());
-        self.dispatch_program(&v, none, &push, &Dispatch::Direct([0; 3], groups))
+        let sets = (&set, PushedSets::default());
+        self.dispatch_program(&v, sets, &push, &Dispatch::Direct([0; 3], groups), None)
     }
 
     fn order(&mut self) -> Result<()> {
@@ -87,11 +161,31 @@ impl MetaEncoder for Encoder {
     }
 
     fn reads<'a>(&self, level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
-        texels(level)
+        if layout(level).msaa == Msaa::None {
+            return in_memory(level);
+        }
+        let (view, packing) = as_words(level)?;
+        Ok(Texels::Image(view, packing))
     }
 
     fn writes<'a>(&self, level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
-        texels(level)
+        let l = layout(level);
+        if l.msaa == Msaa::None {
+            return in_memory(level);
+        }
+        let own = level.as_array(level.format);
+        match l.kind {
+            ImageKind::Colour => {
+                let (view, packing) = as_words(level)?;
+                Ok(Texels::Drawn(view, Output::Colour, packing))
+            }
+            ImageKind::Depth => {
+                let lost = || Error::unsupported(format!("copies of samples of {}", level.format));
+                let packing = Packing::of_depth(level.format).ok_or_else(lost)?;
+                Ok(Texels::Drawn(own, Output::Depth, packing))
+            }
+            ImageKind::Stencil => Ok(Texels::Drawn(own, Output::Stencil, as_words(level)?.1)),
+        }
     }
 
     fn stores(&self, _view: &View<'_, Intel>) -> bool {
@@ -99,9 +193,7 @@ impl MetaEncoder for Encoder {
     }
 
     fn draw(&mut self, r: &Rectangle<'_, Intel>) -> Result<()> {
-        if !r.bindings.is_empty() || r.condition.is_some() || r.view_mask != 0 {
-            return Err(Error::unsupported("rectangles with images, views or conditions"));
-        }
+        let set = self.meta_set(r.bindings)?;
         let Some(targets) = &self.targets else { return Ok(()) };
         let size = [
             targets.area.offset.x.max(0) as u32 + targets.area.extent.width,
@@ -109,14 +201,8 @@ impl MetaEncoder for Encoder {
         ];
         let vertex = self.device.meta(Program::RectangleVertices)?;
         let fragment = self.device.meta(r.fragment)?;
-        let words = RectangleWords::new(r.rect, size, r.depth, r.layer);
         let mut push = [0; MAX_PUSH];
-        let all = push.as_chunks_mut::<4>().0;
-        for (to, word) in all.iter_mut().zip(r.words) {
-            *to = word.to_le_bytes();
-        }
-        let own: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&words));
-        for (to, word) in all[RECTANGLE as usize..].iter_mut().zip(own) {
+        for (to, word) in push.as_chunks_mut::<4>().0.iter_mut().zip(r.words) {
             *to = word.to_le_bytes();
         }
         let mut state = r.state.clone();
@@ -130,21 +216,35 @@ impl MetaEncoder for Encoder {
             max_depth: 1.0,
         };
         state.scissors[0] = r.rect;
-        // The application's state comes back with its next draw.
-        self.graphics.changed.0 = Groups::all();
-        let parts = Parts {
-            state: &state,
-            vertex: &vertex,
-            fragment: Some(&fragment),
-            sets: &BindPoint::default(),
-            pushed: PushedSets::default(),
-            push: &push,
-            rebinds: true,
-            buffers: &[(0, 0); MAX_VERTEX],
-            index: None,
-        };
-        let counts = Counts { count: 4, instances: r.layers, ..Counts::default() };
-        self.draw_parts(&parts, &Draw::Direct(counts))?;
+        // A view is the layer of its number.
+        let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
+        let all = (r.view_mask == 0).then_some((r.layer, r.layers));
+        for (layer, layers) in all.into_iter().chain(views) {
+            let words = RectangleWords::new(r.rect, size, r.depth, layer);
+            let own: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&words));
+            let to = &mut push.as_chunks_mut::<4>().0[RECTANGLE as usize..];
+            for (to, word) in to.iter_mut().zip(own) {
+                *to = word.to_le_bytes();
+            }
+            // The application's state comes back with its next draw.
+            self.graphics.changed.0 = Groups::all();
+            let parts = Parts {
+                state: &state,
+                vertex: &vertex,
+                fragment: Some(&fragment),
+                sets: &set,
+                pushed: PushedSets::default(),
+                push: &push,
+                rebinds: true,
+                buffers: &[(0, 0); MAX_VERTEX],
+                index: None,
+                views: 0,
+                condition: r.condition,
+                is_counted: false,
+            };
+            let counts = Counts { count: 4, instances: layers, ..Counts::default() };
+            self.draw_parts(&parts, &Draw::Direct(counts))?;
+        }
         self.graphics.changed.0 = Groups::all();
         self.graphics.causes |= Causes::all();
         Ok(())

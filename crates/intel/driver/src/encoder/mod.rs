@@ -10,6 +10,8 @@ mod compute;
 mod draw;
 mod hardware;
 mod meta;
+mod predicate;
+mod queries;
 mod record;
 mod rendering;
 

@@ -9,7 +9,7 @@ use tepui_vulkan::draws::DrawEncoder;
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::state::Groups;
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_meta::{clear, copy};
+use tepui_vulkan_meta::{clear, copy, resolve};
 
 use super::Encoder;
 use super::draw::Parts;
@@ -26,14 +26,12 @@ fn missing<T>(what: &str) -> Result<T> {
 
 impl DrawEncoder<Intel> for Encoder {
     fn draw(&mut self, state: &mut CommandState<Intel>, draw: &Draw) -> Result<()> {
-        if state.condition.is_some() {
-            return missing("conditional draws");
-        }
         if !state.bound.between.is_empty() {
             return missing("stages between vertices and the rasteriser");
         }
         let Some(vertex) = state.bound.vertex.clone() else { return Ok(()) };
-        let vertex = vertex.only()?.clone();
+        let views = state.rendering.as_ref().map_or(0, |r| r.view_mask);
+        let vertex = vertex.vertex(views != 0)?;
         let fragment = match state.bound.fragment.as_ref().filter(|_| !state.graphics.discard) {
             Some(f) => Some(f.fragment(FragmentKey::of(&state.graphics))?),
             None => None,
@@ -57,6 +55,9 @@ impl DrawEncoder<Intel> for Encoder {
             rebinds,
             buffers: &buffers,
             index: state.index,
+            views,
+            condition: state.condition,
+            is_counted: true,
         };
         self.draw_parts(&parts, draw)
     }
@@ -82,13 +83,11 @@ impl backend::Encoder<Intel> for Encoder {
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Intel>, dispatch: &Dispatch) -> Result<()> {
-        if state.condition.is_some() {
-            return missing("conditional dispatches");
-        }
         let Some(shader) = state.compute.clone() else { return Ok(()) };
         let v = shader.only()?;
         self.pushed = self.push_sets(&mut state.compute_sets, self.pushed)?;
-        self.dispatch_program(v, (&state.compute_sets, self.pushed), &state.push, dispatch)
+        let sets = (&state.compute_sets, self.pushed);
+        self.dispatch_program(v, sets, &state.push, dispatch, state.condition)
     }
 
     fn barrier(&mut self, dependency: &Dependency<Intel>, _within: Within) -> Result<Ordering> {
@@ -132,18 +131,23 @@ impl backend::Encoder<Intel> for Encoder {
         copy::image(self, from, to, extent)
     }
 
-    fn blit(&mut self, _blit: &Blit<'_, Intel>) -> Result<()> {
-        missing("blits")
+    fn blit(&mut self, blit: &Blit<'_, Intel>) -> Result<()> {
+        tepui_vulkan_meta::blit::blit(self, blit)
     }
 
     fn resolve(
         &mut self,
-        _from: &ImageRef<Intel>,
-        _to: &ImageRef<Intel>,
-        _region: &vk::ImageResolve2,
-        _mode: vk::ResolveModeFlags,
+        from: &ImageRef<Intel>,
+        to: &ImageRef<Intel>,
+        region: &vk::ImageResolve2,
+        mode: vk::ResolveModeFlags,
     ) -> Result<()> {
-        missing("resolves")
+        // Resolves at the end of a rendering have no barrier of the application's on either side.
+        let written = Flush::RENDER | Flush::DEPTH | Flush::STALL;
+        self.hardware.pending |= written | Flush::TEXTURES;
+        resolve::region(self, from, to, region, mode)?;
+        self.hardware.pending |= written;
+        Ok(())
     }
 
     fn clear_attachments(
@@ -180,38 +184,38 @@ impl backend::Encoder<Intel> for Encoder {
         missing("transform feedback")
     }
 
-    fn reset_queries(&mut self, _pool: &Queries, _first: u32, _count: u32) -> Result<()> {
-        missing("queries")
+    fn reset_queries(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
+        self.reset_pool(pool, first, count)
     }
 
     fn begin_query(
         &mut self,
-        _pool: &Queries,
-        _query: u32,
+        pool: &Queries,
+        query: u32,
         _precise: bool,
-        _stream: u8,
+        stream: u8,
     ) -> Result<()> {
-        missing("queries")
+        self.begin_of_query(pool, query, stream)
     }
 
-    fn end_query(&mut self, _pool: &Queries, _query: u32, _stream: u8) -> Result<()> {
-        missing("queries")
+    fn end_query(&mut self, pool: &Queries, query: u32, stream: u8) -> Result<()> {
+        self.end_of_query(pool, query, stream)
     }
 
-    fn write_timestamp(&mut self, _pool: &Queries, _query: u32) -> Result<()> {
-        missing("queries")
+    fn write_timestamp(&mut self, pool: &Queries, query: u32) -> Result<()> {
+        self.timestamp_query(pool, query)
     }
 
     fn copy_query_results(
         &mut self,
-        _pool: &Queries,
-        _first: u32,
-        _count: u32,
-        _address: u64,
-        _stride: u64,
-        _flags: vk::QueryResultFlags,
+        pool: &Queries,
+        first: u32,
+        count: u32,
+        address: u64,
+        stride: u64,
+        flags: vk::QueryResultFlags,
     ) -> Result<()> {
-        missing("queries")
+        self.copy_results(pool, (first, count), address, stride, flags)
     }
 
     fn write_event(&mut self, address: u64, value: u32, after: &Dependency<Intel>) -> Result<()> {

@@ -99,9 +99,6 @@ impl Encoder {
     /// # Errors
     /// When an attachment cannot be rendered to, or there is no memory.
     pub(super) fn begin(&mut self, r: &Rendering<Intel>) -> Result<()> {
-        if r.view_mask != 0 {
-            return Err(Error::unsupported("renderings of several views on Intel's GPUs"));
-        }
         let generation = self.device.generation();
         let end = |start: i32, size: u32| (start.max(0) as u32).saturating_add(size).max(1);
         let size =
@@ -144,7 +141,7 @@ impl Encoder {
         }
         let rect =
             vk::ClearRect { rect: r.area, base_array_layer: 0, layer_count: r.layers.max(1) };
-        clear::rectangle(self, &clears, &rect, samples(r), 0, None)
+        clear::rectangle(self, &clears, &rect, samples(r), r.view_mask, None)
     }
 
     /// Depth and stencil buffers.

@@ -64,8 +64,10 @@ pub struct Context<'a> {
     pub stencil: bool,
     /// Bytes of an index; 0 for draws without indices.
     pub index_bytes: u32,
-    /// Address, size in bytes and stride of each vertex buffer.
+    /// Address and size in bytes of each vertex buffer.
     pub buffers: &'a [(u64, u64); tepui_vulkan::state::MAX_VERTEX],
+    /// Statistics count the draw. Draws of the driver's own have other shaders, so that packets change with these.
+    pub statistics: bool,
 }
 
 /// Bytes of packets.
@@ -173,6 +175,8 @@ pub static RULES: &[Rule] = &[
             Groups::NEGATIVE_ONE_TO_ONE,
             Groups::VIEWPORT_COUNT,
             Groups::DISCARD,
+            Groups::TOPOLOGY,
+            Groups::POLYGON_MODE,
         ]),
         SHADERS,
         raster::clip,
@@ -189,12 +193,21 @@ pub static RULES: &[Rule] = &[
             Groups::DEPTH_CLAMP,
             Groups::DEPTH_CLIP,
             Groups::SAMPLES,
+            Groups::TOPOLOGY,
+            Groups::LINE_MODE,
+            Groups::LINE_WIDTH,
         ]),
         NONE,
         raster::raster,
     ),
+    packets("stipple", Groups::LINE_STIPPLE, NONE, raster::stipple),
     packets("setup", Groups::empty(), SHADERS, raster::setup),
-    packets("fragment", Groups::SAMPLES, BOTH, pixel::fragment),
+    packets(
+        "fragment",
+        any(&[Groups::SAMPLES, Groups::LINE_STIPPLE_ENABLE]),
+        BOTH,
+        pixel::fragment,
+    ),
     packets("samples", any(&[Groups::SAMPLES, Groups::SAMPLE_MASK]), NONE, pixel::samples),
     packets(
         "depth and stencil",
@@ -253,6 +266,8 @@ const BLENDING: Groups = any(&[
     Groups::ALPHA_TO_COVERAGE,
     Groups::ALPHA_TO_ONE,
     Groups::LOCATIONS,
+    // Of it the colours that the pipeline was made without.
+    Groups::FIXED,
 ]);
 
 #[cfg(test)]
@@ -265,16 +280,11 @@ mod tests {
         let others = any(&[
             // Fetches stay within vertex buffers always.
             Groups::ROBUST_VERTEX_INPUTS,
-            // The fragment program depends on it.
-            Groups::FIXED,
             // Features that the driver does not offer.
             Groups::DEPTH_BOUNDS,
             Groups::DEPTH_BOUNDS_TEST,
             Groups::SAMPLE_LOCATIONS,
             Groups::SAMPLE_LOCATIONS_ENABLE,
-            Groups::LINE_MODE,
-            Groups::LINE_STIPPLE,
-            Groups::LINE_STIPPLE_ENABLE,
             Groups::PATCH_ORIGIN,
             Groups::RASTERIZATION_STREAM,
         ]);

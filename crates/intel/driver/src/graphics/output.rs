@@ -135,7 +135,7 @@ fn logic_op(op: vk::LogicOp) -> LogicOpFunction {
 /// The number of the attachment of a fragment output, if the rendering has it.
 pub fn attachment(c: &Context<'_>, location: usize) -> Option<usize> {
     let at = c.state.locations.iter().position(|&l| l == Some(location as u8))?;
-    (c.colours >> at & 1 != 0).then_some(at)
+    ((c.colours & !c.state.absent_colours) >> at & 1 != 0).then_some(at)
 }
 
 /// The components that a fragment output writes.

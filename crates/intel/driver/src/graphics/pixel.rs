@@ -12,13 +12,18 @@ use crate::space;
 /// 3DSTATE_WM, 3DSTATE_PS and 3DSTATE_PS_EXTRA.
 pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let Some((v, info)) = c.fragment else {
-        out.put(&State3dWm { statistics_enable: true, ..State3dWm::default() })?;
+        out.put(&State3dWm {
+            statistics_enable: c.statistics,
+            line_stipple_enable: c.state.stipple_enable,
+            ..State3dWm::default()
+        })?;
         out.put(&State3dPs::default())?;
         return out.put(&State3dPsExtra::default());
     };
     let writes = info.targets != 0 && c.colours != 0 || info.depth.is_some() || info.stencil;
     out.put(&State3dWm {
-        statistics_enable: true,
+        statistics_enable: c.statistics,
+        line_stipple_enable: c.state.stipple_enable,
         barycentric_interpolation_mode: info.barycentrics.into(),
         // source: genxml: 2 is before the program
         early_depth_stencil_control: if info.early_tests { 2 } else { 0 },

@@ -5,10 +5,12 @@ use tepui_intel_packets::output::{
     CcViewport, ScissorRect, SfClipViewport, State3dScissorStatePointers,
     State3dViewportStatePointersCc, State3dViewportStatePointersSfClip,
 };
+use tepui_intel_packets::pixel::State3dLineStipple;
 use tepui_intel_packets::raster::{
     SfOutputAttributeDetail, State3dClip, State3dRaster, State3dSbe, State3dSbeSwiz, State3dSf,
 };
 use tepui_vulkan::{Result, vk};
+use vk::LineRasterizationMode as Line;
 
 use super::{Context, Out};
 
@@ -22,14 +24,15 @@ pub fn clip(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let info = &c.vertex_info.outputs;
     let [fan, line, triangle] = provoking(c);
     out.put(&State3dClip {
-        statistics_enable: true,
+        statistics_enable: c.statistics,
         clip_enable: true,
         early_cull_enable: true,
         // Depth begins at 0; the other range takes OpenGL's mode.
         api_mode: !c.state.negative_one_to_one,
         // source: genxml, Clip Mode: 3 rejects all
         clip_mode: if c.state.discard { 3 } else { 0 },
-        viewport_xy_clip_test_enable: true,
+        // Lines and points are cut by the scissor, not by the viewport.
+        viewport_xy_clip_test_enable: are_polygons(c),
         guardband_clip_test_enable: true,
         user_clip_distance_clip_test_enable_bitmask: info.clip_mask.into(),
         user_clip_distance_cull_test_enable_bitmask: info.cull_mask.into(),
@@ -50,7 +53,7 @@ pub fn sf(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let [fan, line, triangle] = provoking(c);
     out.put(&State3dSf {
         viewport_transform_enable: true,
-        statistics_enable: true,
+        statistics_enable: c.statistics,
         point_width: 1.0,
         // False takes it from vertices.
         point_width_source: !c.vertex_info.outputs.point_size,
@@ -60,6 +63,59 @@ pub fn sf(c: &Context<'_>, out: &mut Out) -> Result<()> {
         triangle_strip_list_provoking_vertex_select: triangle,
         aa_line_distance_mode: true,
         ..State3dSf::default()
+    })
+}
+
+/// Whether lines are rasterised.
+fn are_lines(c: &Context<'_>) -> bool {
+    use vk::PrimitiveTopology as T;
+    match c.state.topology {
+        T::LINE_LIST
+        | T::LINE_STRIP
+        | T::LINE_LIST_WITH_ADJACENCY
+        | T::LINE_STRIP_WITH_ADJACENCY => true,
+        T::POINT_LIST => false,
+        _ => c.state.polygon_mode == vk::PolygonMode::LINE,
+    }
+}
+
+/// Whether polygons are filled.
+fn are_polygons(c: &Context<'_>) -> bool {
+    let points = c.state.topology == vk::PrimitiveTopology::POINT_LIST;
+    !are_lines(c) && !points && c.state.polygon_mode == vk::PolygonMode::FILL
+}
+
+/// The rules for lines.
+fn line_mode(c: &Context<'_>) -> Line {
+    match c.state.line_mode {
+        Line::DEFAULT if c.state.samples > 1 => Line::RECTANGULAR,
+        Line::DEFAULT => Line::BRESENHAM,
+        mode => mode,
+    }
+}
+
+/// API Mode and DX Multisample Rasterization Enable. source: Mesa, genX_gfx_state.c (`anv_rasterization_mode`)
+fn modes(c: &Context<'_>) -> (u32, bool) {
+    /// Rules for lines of one pixel, and rules that are Vulkan's for all else. source: genxml, DX9/OGL, DX10.1+
+    const OGL: u32 = 0;
+    const DX101: u32 = 2;
+    match (are_lines(c), line_mode(c)) {
+        (false, _) => (DX101, true),
+        // Wider lines are parallelograms.
+        (true, Line::RECTANGULAR) => (DX101, c.state.line_width < 1.007_812_5),
+        (true, _) => (OGL, false),
+    }
+}
+
+/// 3DSTATE_LINE_STIPPLE.
+pub fn stipple(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let (factor, pattern) = c.state.stipple;
+    let factor = factor.max(1);
+    out.put(&State3dLineStipple {
+        line_stipple_pattern: pattern.into(),
+        line_stipple_repeat_count: factor,
+        line_stipple_inverse_repeat_count: 1.0 / factor as f32,
+        ..State3dLineStipple::default()
     })
 }
 
@@ -73,7 +129,7 @@ pub fn raster(c: &Context<'_>, out: &mut Out) -> Result<()> {
     };
     let [constant, clamp, slope] = s.depth_bias;
     let clips = s.depth_clip.unwrap_or(!s.depth_clamp);
-    let several = s.samples > 1;
+    let (api_mode, several) = modes(c);
     out.put(&State3dRaster {
         viewport_z_near_clip_test_enable: clips,
         viewport_z_far_clip_test_enable: clips,
@@ -96,8 +152,8 @@ pub fn raster(c: &Context<'_>, out: &mut Out) -> Result<()> {
             _ => 1,
         },
         front_winding: s.front_face == vk::FrontFace::COUNTER_CLOCKWISE,
-        // DX101, whose rules are those of Vulkan. source: Mesa, genX_gfx_state.c
-        api_mode: 2,
+        api_mode,
+        antialiasing_enable: are_lines(c) && line_mode(c) == Line::RECTANGULAR_SMOOTH,
         ..State3dRaster::default()
     })
 }

@@ -157,8 +157,9 @@ pub fn elements(c: &Context<'_>, out: &mut Out) -> Result<()> {
                     instanceid_component_number: 3,
                     instanceid_enable: instance,
                 };
-                let used = |on: bool| if on { StoreSrc } else { Store0 };
-                [used(first_vertex), used(first_instance), Store0, Store0]
+                // No component from memory follows one that is not. source: BDW PRM, 3D_Vertex_Component_Control
+                let used = if first_vertex || first_instance { StoreSrc } else { Store0 };
+                [used, used, Store0, Store0]
             }
             VertexElement::DrawIndex => {
                 state.source_element_format = R32_UINT;
@@ -177,7 +178,7 @@ pub fn elements(c: &Context<'_>, out: &mut Out) -> Result<()> {
     }
     steps.iter().try_for_each(|step| out.put(step))?;
     out.put(&sgvs)?;
-    out.put(&State3dVfStatistics { statistics_enable: true })
+    out.put(&State3dVfStatistics { statistics_enable: c.statistics })
 }
 
 /// Vertex buffers that attributes read.
@@ -234,7 +235,7 @@ pub fn stages(c: &Context<'_>, out: &mut Out) -> Result<()> {
         dispatch_grf_start_register_for_urb_data: program.start.into(),
         enable: true,
         simd8_dispatch_enable: true,
-        statistics_enable: true,
+        statistics_enable: c.statistics,
         // source: Mesa, intel_device_info.c (`max_vs_threads`)
         maximum_number_of_threads: 336 - 1,
         user_clip_distance_clip_test_enable_bitmask: info.outputs.clip_mask.into(),
