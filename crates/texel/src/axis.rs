@@ -1,6 +1,6 @@
 //! Texture addressing along one axis, for all lanes: from a coordinate to the texels to read.
 
-use crate::{Floats, Ints, Row, TextureUnit, Wrap, floats};
+use crate::{Floats, Ints, Row, TextureUnit, Wrap, bits, floats};
 
 /// Addressing rule of a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,7 @@ pub struct AxisRule {
 
 /// The texels that lanes read along an axis.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Axis<const N: usize> {
     /// The first texel and, if linear, its neighbour; always inside the level.
     pub texel: [Ints<N>; 2],
@@ -85,9 +86,10 @@ pub fn axis<const N: usize, U: TextureUnit>(
         Wrap::Repeat => {
             // At most one texel outside.
             let fold = |x: f32| (x - x.floor()) * size;
+            // Of the numbers without sign, the smaller one is inside.
             let wrap = |t: i32| {
-                let t = if t < 0 { t + n } else { t };
-                if t >= n { t - n } else { t }
+                let t = (t as u32).min(t.wrapping_add(n) as u32);
+                t.min(t.wrapping_sub(n as u32)) as i32
             };
             lanes::<N, U, false>(rule, coordinate, offset, out, fold, wrap);
         }
@@ -106,25 +108,20 @@ pub fn axis<const N: usize, U: TextureUnit>(
     }
 }
 
-/// Finds the texels of two coordinates that are not moved, and whether the lanes of `exec` are all at centres of texels, so that a
+/// Finds the texels of two coordinates that are not moved, and whether all lanes are at centres of texels, so that a
 /// linear filter gives one texel: what programs sample that show an image as large as it is.
 #[inline(always)]
 pub fn plane<const N: usize, U: TextureUnit>(
     rules: &[AxisRule; 2],
     at: [&Row<N>; 2],
-    exec: u32,
     axes: &mut [Axis<N>; 3],
     centred: &mut bool,
 ) {
     for a in 0..2 {
         axis::<N, U>(&rules[a], &floats(at[a]), &[0; N], &mut axes[a]);
     }
-    let mut bits = 0;
-    for i in 0..N {
-        let weights = axes[0].weight[i].to_bits() | axes[1].weight[i].to_bits();
-        bits |= weights & 0u32.wrapping_sub(exec >> i & 1);
-    }
-    *centred = bits == 0;
+    // Compared as a whole: of a loop over lanes, compilers make gathers.
+    *centred = axes[..2].iter().all(|axis| bits(&axis.weight) == [0; N]);
 }
 
 /// Clamps a coordinate in texels to what [`whole`] takes.

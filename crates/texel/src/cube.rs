@@ -7,6 +7,7 @@ use crate::{Floats, Ints, Row, TextureUnit, Wrap};
 
 /// Faces and places of directions.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Faces<const N: usize> {
     /// Number of the face: +x, -x, +y, -y, +z, -z.
     pub face: Row<N>,
@@ -178,6 +179,10 @@ pub fn cross<const N: usize>(
     let size = size as i32;
     let mut corners = 0;
     for i in 0..N {
+        // -1 is a large number without sign.
+        if (x[i] as u32) < size as u32 && (y[i] as u32) < size as u32 {
+            continue;
+        }
         let at = FaceTexel { face: face[i], x: x[i].clamp(-1, size), y: y[i].clamp(-1, size) };
         match across(at, size) {
             Some(to) => (face[i], x[i], y[i]) = (to.face, to.x, to.y),

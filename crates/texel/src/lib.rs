@@ -37,7 +37,7 @@ mod state;
 pub mod unpack;
 
 pub use extended::Extended;
-pub use kernels::{Kernels, Line, Pick, Placed, Quad, Result, Scattered, Tap, Vectors};
+pub use kernels::{Corners, Kernels, Line, Pick, Placed, Quad, Result, Scattered, Tap, Vectors};
 pub use pack::Packer;
 pub use state::{CompareFunc, Filter, MipFilter, Wrap};
 pub use unpack::Unpacker;

@@ -27,6 +27,8 @@ pub struct Unpacker {
     pub count: u32,
     fields: [Field; 4],
     bytes: bool,
+    /// Channels of decoded blocks that the format has, the first ones; the others are the same in all texels.
+    varying: u32,
     /// Final divisor of each channel.
     pub divisor: [f32; 4],
 }
@@ -92,6 +94,7 @@ impl Unpacker {
                 count: 3,
                 fields: [Field::default(); 4],
                 bytes: false,
+                varying: 4,
                 divisor: [1.0; 4],
             }),
             Encoding::Subsampled(_) => Ok(Unpacker {
@@ -101,6 +104,7 @@ impl Unpacker {
                 count: 3,
                 fields: subsampled(format),
                 bytes: false,
+                varying: 4,
                 divisor: [255.0, 255.0, 255.0, 1.0],
             }),
             // The hardware sees depth and stencil as colours of one channel.
@@ -134,6 +138,7 @@ impl Unpacker {
                 Field { word: word as u32, shift, mask: 0x3ff, unused: 22 }
             }),
             bytes: false,
+            varying: 4,
             divisor: std::array::from_fn(divisor),
         }
     }
@@ -148,6 +153,18 @@ impl Unpacker {
     #[inline(always)]
     pub fn is_bytes(&self) -> bool {
         self.bytes
+    }
+
+    /// The value of a channel of decoded blocks that is the same in all texels, before the division.
+    #[inline(always)]
+    pub fn constant(&self, channel: usize) -> Option<f32> {
+        (channel >= self.varying as usize).then_some(if channel == 3 { 1.0 } else { 0.0 })
+    }
+
+    /// The number of channels of decoded blocks that are not [`Unpacker::constant`].
+    #[inline(always)]
+    pub fn varying(&self) -> u32 {
+        self.varying
     }
 
     /// The codec of the blocks that texels come from, if [`crate::blocks::Blocks`] has them.
@@ -346,6 +363,7 @@ fn plain(format: Format, channels: &Channels) -> Result<Unpacker, FormatError> {
         fields: [Field::default(); 4],
         bytes: kind == Kind::Unorm
             && list.iter().all(|c| c.bits == 8 && c.shift < 32 && c.shift % 8 == 0),
+        varying: 4,
         divisor: [1.0; 4],
     };
     for c in list {
@@ -389,11 +407,22 @@ fn decoded(format: Format, source: Source, stored: Stored, numeric: Numeric) -> 
         count: 4,
         fields: std::array::from_fn(|c| field(c as u16 * bits, bits as u8)),
         bytes: kind == Kind::Unorm && bits == 8,
+        varying: varying(format),
         divisor: match (stored, kind) {
             (Stored::Fixed(_) | Stored::SignedFixed(_), _) => [one, one, one, 1.0],
             (_, Kind::Srgb) => [1.0, 1.0, 1.0, one],
             _ => [one; 4],
         },
+    }
+}
+
+/// The number of channels that a compressed format has.
+fn varying(format: Format) -> u32 {
+    match &format.info().encoding {
+        Encoding::Compressed(Compression::Bc4 | Compression::EacR, _) => 1,
+        Encoding::Compressed(Compression::Bc5 | Compression::EacRg, _) => 2,
+        Encoding::Compressed(Compression::Bc6h, _) => 3,
+        _ => 4,
     }
 }
 

@@ -76,11 +76,18 @@ pub(crate) fn together<M: Memory>(
     if (x1 - x0 + 1).saturating_mul(y1 - y0 + 1) > MAX_TILES {
         return None;
     }
-    let first = read_tile(memory, address_of(metadata, m, layer, m.number(x0, y0))).ok()?;
+    let bytes = u64::from(m.count) * TILE_METADATA_B;
+    let tiles = memory.window(address_of(metadata, m, layer, 0), bytes, Access::Read)?;
+    let tile = |x, y| {
+        let number = m.number(x, y);
+        debug_assert!(number < m.count);
+        // SAFETY: the window has the metadata of all tiles of the level.
+        u64::from_le(unsafe { tiles.cast::<u64>().add(number as usize).read_unaligned() })
+    };
+    let first = tile(x0, y0);
     for y in y0..=y1 {
         for x in x0..=x1 {
-            let address = address_of(metadata, m, layer, m.number(x, y));
-            if (x, y) != (x0, y0) && read_tile(memory, address) != Ok(first) {
+            if tile(x, y) != first {
                 return None;
             }
         }

@@ -49,6 +49,8 @@ pub struct MetadataLevel {
     pub(crate) tile_shift: [u32; 2],
     /// Logarithm of the side of the squares of tiles that are numbered in Morton order.
     square_shift: u32,
+    /// One more than the largest number of a tile.
+    pub(crate) count: u32,
 }
 
 impl MetadataLevel {
@@ -65,12 +67,17 @@ impl MetadataLevel {
         let metadata = m.levels().get(number as usize)?;
         let tile = TILE_SA.ilog2();
         let tiles: [u32; 2] = metadata.tiles.to_array();
-        Some(MetadataLevel {
+        let mut level = MetadataLevel {
             offset: metadata.offset_B,
             tiles,
             square_shift: layout::square_shift(metadata.tiles),
             tile_shift: [tile - u32::from(samples == 4), tile - u32::from(samples >= 2)],
-        })
+            count: 0,
+        };
+        // Numbers grow with columns and with rows.
+        let [w, h] = tiles;
+        level.count = level.number(w.saturating_sub(1), h.saturating_sub(1)) + 1;
+        Some(level)
     }
 
     /// The tile of a texel, numbered as the metadata is.

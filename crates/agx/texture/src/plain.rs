@@ -7,7 +7,10 @@
 use tepui_softgpu::Access;
 use tepui_texel::axis::AxisRule;
 use tepui_texel::blocks::{BlockQuad, Blocks};
-use tepui_texel::{Filter as Kernel, LevelLayout, Line, Result, Scattered, Unpacker, Wrap, floats};
+use tepui_texel::cube::cross;
+use tepui_texel::{
+    Corners, Filter as Kernel, LevelLayout, Line, Result, Scattered, Unpacker, Wrap, floats,
+};
 
 use crate::compression;
 use crate::fetch::Fetcher;
@@ -21,20 +24,17 @@ use crate::texture::Texture;
 use crate::{Ints, LANES, Row};
 
 /// Scratch rows, reused from instruction to instruction; their old contents are never read.
+#[repr(align(64))]
 pub(crate) struct Scratch {
     /// The words of texels.
     pub taps: [Words; 4],
     axes: [Axis; 3],
     placed: Placed,
-    sum: Channels,
-    offsets: [Row; 4],
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        let (taps, sum) = ([[[0; LANES]; 4]; 4], [[0; LANES]; 4]);
-        let offsets = [[0; LANES]; 4];
-        Scratch { taps, axes: [Axis::ZERO; 3], placed: Placed::ZERO, sum, offsets }
+        Scratch { taps: [[[0; LANES]; 4]; 4], axes: [Axis::ZERO; 3], placed: Placed::ZERO }
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn read<M: Memory>(
     exec: u32,
     out: &mut [Row],
 ) -> Option<()> {
-    let Scratch { taps, axes, placed, sum, offsets } = scratch;
+    let Scratch { taps, axes, placed } = scratch;
     let image = &texture.image;
     if exec == 0 || !image.plain || !request.is_plain() || !texture.is_plain(sampler, request) {
         return None;
@@ -63,15 +63,20 @@ pub(crate) fn read<M: Memory>(
         request.kind != Kind::Load && sampler.minify == Kernel::Linear && !unpacker.is_integer();
     let [x, y, _] = &operands.coordinates;
     let (mut layer, mut centred) = (0, false);
+    let mut seams = None;
     if request.is_cube() {
-        layer = face_axes(kernels, texture, level, operands, exec, axes)?;
+        let found = face_axes(kernels, texture, level, operands, exec, axes)?;
+        match found.same {
+            Some(same) if found.inside => layer = same,
+            _ => seams = Some(found),
+        }
     } else {
         if request.is_array() && image.layers > 1 {
             layer = one_layer(kernels, &operands.layer, image.layers - 1, exec)?;
         }
         if request.kind != Kind::Load {
             let rules = texture.rules(sampler, level, linear);
-            kernels.plane(&rules, [x, y], exec, axes, &mut centred);
+            kernels.plane(&rules, [x, y], axes, &mut centred);
         }
     }
     let whole = memory.window(image.address, image.span?, Access::Read)?.cast_const();
@@ -91,10 +96,12 @@ pub(crate) fn read<M: Memory>(
             return Some(());
         }
         let wanted = texture.wanted(request.mask);
-        place.quad(memory, blocks, unpacker, axes, offsets, taps)?;
+        match &seams {
+            None => place.quad(memory, blocks, unpacker, axes, taps)?,
+            Some(cube) => place.across(memory, blocks, unpacker, cube, axes, taps)?,
+        }
         let weight = [&axes[0].weight, &axes[1].weight];
-        kernels.quad(&Quad { unpacker, words: taps, weight, wanted }, sum);
-        kernels.deliver(sum, &unpacker.divisor, &result, out);
+        kernels.deliver_quad(&Quad { unpacker, words: taps, weight, wanted }, &result, out);
         return Some(());
     }
     if request.kind == Kind::Load && place.line(memory, [x, y], &mut taps[0]).is_some() {
@@ -123,7 +130,16 @@ fn one_layer(kernels: &Kernels, layers: &Row, last: u32, exec: u32) -> Option<u3
     same.then_some(clamped[exec.trailing_zeros() as usize % LANES])
 }
 
-/// The texels on a face of a cube and its layer, if all lanes look at the same face and not across its edges.
+/// Layers of lanes that look at a cube.
+struct CubeLayers {
+    layers: Row,
+    /// The layer, if all lanes have the same.
+    same: Option<u32>,
+    /// Whether no lane reads across an edge of its face.
+    inside: bool,
+}
+
+/// Finds the texels on faces of a cube, those one step beyond its edges included, and their layers.
 fn face_axes(
     kernels: &Kernels,
     texture: &Texture,
@@ -131,16 +147,20 @@ fn face_axes(
     operands: &Operands,
     exec: u32,
     axes: &mut [Axis; 3],
-) -> Option<u32> {
+) -> Option<CubeLayers> {
     let mut faces = Faces::ZERO;
     kernels.faces(&operands.coordinates.map(|row| floats(&row)), &mut faces);
-    let face = one_layer(kernels, &faces.face, 5, exec)?;
     let last = (texture.image.layers / 6).max(1) - 1;
     let cube = if last == 0 { 0 } else { one_layer(kernels, &operands.layer, last, exec)? };
-    let mut inside = false;
+    for face in &mut faces.face {
+        *face += 6 * cube;
+    }
+    let (mut layers, mut same, mut inside) = ([0; LANES], false, false);
+    kernels.layers(&faces.face, texture.image.layers - 1, exec, &mut layers, &mut same);
     const ZERO: Ints = [0; LANES];
     kernels.face_axes(&faces.place, level.width, [&ZERO; 2], axes, &mut inside);
-    inside.then_some((6 * cube + face).min(texture.image.layers - 1))
+    let same = same.then_some(layers[exec.trailing_zeros() as usize % LANES]);
+    Some(CubeLayers { layers, same, inside })
 }
 
 impl Request {
@@ -208,8 +228,7 @@ impl<M: Memory> Filter<'_, M> {
             return None;
         }
         let place = self.fetch.place(self.kernels, level, self.flat?)?;
-        let mut offsets = [[0; LANES]; 4];
-        place.quad(self.fetch.memory, self.blocks, self.unpacker, axes, &mut offsets, self.taps)?;
+        place.quad(self.fetch.memory, self.blocks, self.unpacker, axes, self.taps)?;
         let Filter { kernels, unpacker, wanted, .. } = *self;
         let weight = [&axes[0].weight, &axes[1].weight];
         kernels.quad(&Quad { unpacker, words: self.taps, weight, wanted }, out);
@@ -353,6 +372,76 @@ impl Place<'_> {
         }
     }
 
+    /// Checks that texels of several layers all lie where an uncompressed image has them.
+    fn uncompressed<M: Memory>(&self, memory: &mut M, layers: &Row, at: [&Ints; 2]) -> Option<()> {
+        let mut left = self.exec;
+        while left != 0 {
+            let layer = layers[left.trailing_zeros() as usize % LANES];
+            let mut lanes = 0;
+            for i in 0..LANES {
+                lanes |= u32::from(layers[i] == layer) << i;
+            }
+            let place = Place { layer, exec: left & lanes, ..*self };
+            let keep = place.keep(memory, &at.map(|row| [row, row]))?;
+            if keep != [u32::MAX; 2] {
+                return None;
+            }
+            left &= !lanes;
+        }
+        Some(())
+    }
+
+    /// The words of the four texels of a linear filter on a cube, of lanes that look at several faces or across their edges. `None` at
+    /// corners, where a texel is missing, and in tiles that are not stored as in an uncompressed image.
+    #[inline(never)]
+    fn across<M: Memory>(
+        &self,
+        memory: &mut M,
+        blocks: &mut Blocks,
+        unpacker: &Unpacker,
+        cube: &CubeLayers,
+        axes: &[Axis; 3],
+        taps: &mut [Words; 4],
+    ) -> Option<()> {
+        let Place { kernels, image, level, exec, .. } = *self;
+        let first = cube.layers.map(|layer| layer / 6 * 6);
+        for (k, words) in taps.iter_mut().enumerate() {
+            let (mut x, mut y) = (axes[0].texel[k & 1], axes[1].texel[k >> 1]);
+            let mut face = cube.layers;
+            for i in 0..LANES {
+                face[i] -= first[i];
+            }
+            if cross(level.width, &mut face, &mut x, &mut y) & exec != 0 {
+                return None;
+            }
+            let at = [&x, &y];
+            let mut layers = [0; LANES];
+            for i in 0..LANES {
+                layers[i] = (first[i] + face[i]).min(image.layers - 1);
+            }
+            if level.metadata.is_some() {
+                self.uncompressed(memory, &layers, at)?;
+            }
+            let mut offsets = [0; LANES];
+            match image.block {
+                [1, 1] => {
+                    let keep = [u32::MAX; 2];
+                    kernels.texel_offsets(level, image.element_shift, keep, at, &mut offsets);
+                }
+                _ => kernels.block_offsets(level, image.element_shift, at, &mut offsets),
+            }
+            for i in 0..LANES {
+                offsets[i] += layers[i] * image.layer_stride as u32;
+            }
+            let host = self.whole.wrapping_add(level.offset as usize);
+            // SAFETY: the texels are inside of the level, whose layers are inside of the image's span, which has less than 4 GiB.
+            let texels = unsafe { Scattered::new(host, &offsets, exec, image.sample_bytes) };
+            kernels.texels(&texels, words);
+            blocks.decode(unpacker, exec, at, words);
+        }
+        Some(())
+    }
+
     /// The words of the four texels of a linear filter.
     #[inline(always)]
     fn quad<M: Memory>(
@@ -361,7 +450,6 @@ impl Place<'_> {
         blocks: &mut Blocks,
         unpacker: &Unpacker,
         axes: &[Axis; 3],
-        offsets: &mut [Row; 4],
         taps: &mut [Words; 4],
     ) -> Option<()> {
         let Place { image, level, .. } = *self;
@@ -374,13 +462,10 @@ impl Place<'_> {
         let [x, y, _] = axes;
         let at = [[&x.texel[0], &x.texel[1]], [&y.texel[0], &y.texel[1]]];
         let keep = self.keep(memory, &at)?;
-        self.kernels.corners(level, image.element_shift, keep, axes, offsets);
-        for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
-            // SAFETY: texels of axes are inside of the level.
-            let texels =
-                unsafe { Scattered::new(self.host(), offsets, self.exec, image.sample_bytes) };
-            self.kernels.texels(&texels, words);
-        }
+        // SAFETY: texels of axes are inside of the level.
+        let corners =
+            unsafe { Corners::new(self.host(), level, axes, keep, self.exec, image.element_shift) };
+        self.kernels.corner_texels(&corners, taps);
         Some(())
     }
 }

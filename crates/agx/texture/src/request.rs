@@ -61,6 +61,7 @@ pub enum LodSource {
 
 /// Operands of a texture instruction. Only those that the request names are read.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Operands {
     /// Coordinates: bits of floats, or unsigned integers for loads.
     pub coordinates: [Row; 3],

@@ -11,7 +11,7 @@ use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, W
 use tepui_agx_packets::texture::{Channels, TextureDimension, TextureType};
 use tepui_agx_texture::{Kind, LANES, LodSource, Operands, Request, SamplerState, Unit, format_of};
 
-const FORMATS: [(Channels, TextureType, bool); 17] = [
+const FORMATS: [(Channels, TextureType, bool); 24] = [
     (Channels::R8, TextureType::Unorm, false),
     (Channels::R8G8, TextureType::Unorm, false),
     (Channels::R8G8B8A8, TextureType::Unorm, false),
@@ -29,6 +29,13 @@ const FORMATS: [(Channels, TextureType, bool); 17] = [
     (Channels::R10G10B10A2, TextureType::Unorm, false),
     (Channels::R11G11B10, TextureType::Float, false),
     (Channels::R5G6B5, TextureType::Unorm, false),
+    (Channels::Bc1, TextureType::Unorm, true),
+    (Channels::Bc3, TextureType::Unorm, false),
+    (Channels::Bc4, TextureType::Unorm, false),
+    (Channels::Bc4, TextureType::Snorm, false),
+    (Channels::Bc5, TextureType::Unorm, false),
+    (Channels::EacR11, TextureType::Unorm, false),
+    (Channels::Astc5x4, TextureType::Unorm, false),
 ];
 
 const WRAPS: [Wrap; 6] = [
@@ -46,7 +53,11 @@ fn pick<T: Copy>(random: &mut Random, of: &[T]) -> T {
 
 fn any_make(random: &mut Random) -> Make {
     let (channels, type_, srgb) = pick(random, &FORMATS);
-    let tiling = pick(random, &[Tiling::Linear, Tiling::Twiddled, Tiling::Compressed]);
+    let mut tiling = pick(random, &[Tiling::Linear, Tiling::Twiddled, Tiling::Compressed]);
+    let is_of_blocks = format_of(channels, type_, srgb).unwrap().info().is_compressed();
+    if is_of_blocks {
+        tiling = Tiling::Twiddled;
+    }
     let dimensions = [
         TextureDimension::D2,
         TextureDimension::D2,
@@ -58,6 +69,9 @@ fn any_make(random: &mut Random) -> Make {
     let mut dimension = pick(random, &dimensions);
     if tiling != Tiling::Twiddled && dimension != TextureDimension::D2Array {
         dimension = TextureDimension::D2;
+    }
+    if is_of_blocks && matches!(dimension, TextureDimension::D1 | TextureDimension::D3) {
+        dimension = TextureDimension::Cube;
     }
     let mut size = [1 + random.below(150), 1 + random.below(150), 1];
     match dimension {

@@ -115,7 +115,7 @@ impl<'a, const N: usize, U: TextureUnit> BlockQuad<'a, N, U> {
 }
 
 impl Blocks {
-    /// The words of four texels for each lane, in the order of [`Kernels::quad`]. The format must have blocks, of which texels have been
+    /// The words of four texels for each lane, in the order of [`Kernels::quad`]; those of constant channels alone are left as they are. The format must have blocks, of which texels have been
     /// decoded ([`Unpacker::codec`]).
     #[inline]
     pub fn quad<const N: usize, U: TextureUnit>(
@@ -141,10 +141,11 @@ impl Blocks {
         let mut found = false;
         kernels.locate(located, &mut places, &mut found);
         if found {
+            // Words of constant channels alone are not read.
+            let bytes = (1 << sizes.texel_shift).min(4 * unpacker.varying().div_ceil(2));
             for (places, words) in places.iter().zip(taps) {
                 // SAFETY: `locate` has found places of texels of the pool.
-                let texels =
-                    unsafe { Scattered::new(pool.host(), places, exec, 1 << sizes.texel_shift) };
+                let texels = unsafe { Scattered::new(pool.host(), places, exec, bytes) };
                 kernels.texels(&texels, words);
             }
             return;

@@ -1,7 +1,7 @@
 //! Decoded blocks of one size.
 
 use tepui_format::Format;
-use tepui_format::block::{BlockCodec, Stored};
+use tepui_format::block::{BlockCodec, MAX_BLOCK_PX, Stored};
 
 /// Sizes of decoded blocks: powers of two from [`SMALLEST`] bytes on. The largest is that of ASTC's 12x12 texels of eight bytes.
 pub const SIZES: usize = 6;
@@ -95,25 +95,35 @@ impl Pool {
             self.texels.resize(self.count << (self.shift - 3), 0);
         }
         self.tags[entry] = Tag { bits, format: Some(format) };
-        let first = entry << (self.shift - 3);
-        let pixels = codec.pixels();
-        let bytes = bits.to_le_bytes();
-        if texel_shift(codec) == 3 {
-            let mut decoded = [[0; 4]; tepui_format::block::MAX_BLOCK_PX];
-            codec.decode_words(&bytes, &mut decoded[..pixels]);
-            for (to, [a, b, c, d]) in self.texels[first..].iter_mut().zip(&decoded[..pixels]) {
-                let [a, b, c, d] = [a, b, c, d].map(|&v| u64::from(v));
-                *to = a | b << 16 | c << 32 | d << 48;
-            }
-            return;
+        let to = &mut self.texels[entry << (self.shift - 3)..];
+        // Most formats have small blocks, for which the longer array would take longer to clear than the block to decode.
+        match codec.pixels() {
+            ..=16 => decode::<16>(codec, bits, to),
+            _ => decode::<MAX_BLOCK_PX>(codec, bits, to),
         }
-        let mut decoded = [[0; 4]; tepui_format::block::MAX_BLOCK_PX + 1];
-        codec.decode_bytes(&bytes, &mut decoded[..pixels]);
-        let pairs = decoded[..pixels.next_multiple_of(2)].as_chunks::<2>().0;
-        for (to, [left, right]) in self.texels[first..].iter_mut().zip(pairs) {
-            let [left, right] = [left, right].map(|&v| u64::from(u32::from_le_bytes(v)));
-            *to = left | right << 32;
+    }
+}
+
+/// Decodes a block of at most `PX` texels, an even number.
+#[inline(always)]
+fn decode<const PX: usize>(codec: &BlockCodec, bits: u128, to: &mut [u64]) {
+    let pixels = codec.pixels();
+    let bytes = bits.to_le_bytes();
+    if texel_shift(codec) == 3 {
+        let mut decoded = [[0; 4]; PX];
+        codec.decode_words(&bytes, &mut decoded[..pixels]);
+        for (to, [a, b, c, d]) in to.iter_mut().zip(&decoded[..pixels]) {
+            let [a, b, c, d] = [a, b, c, d].map(|&v| u64::from(v));
+            *to = a | b << 16 | c << 32 | d << 48;
         }
+        return;
+    }
+    let mut decoded = [[0; 4]; PX];
+    codec.decode_bytes(&bytes, &mut decoded[..pixels]);
+    let pairs = decoded[..pixels.next_multiple_of(2)].as_chunks::<2>().0;
+    for (to, [left, right]) in to.iter_mut().zip(pairs) {
+        let [left, right] = [left, right].map(|&v| u64::from(u32::from_le_bytes(v)));
+        *to = left | right << 32;
     }
 }
 

@@ -72,30 +72,9 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
     out: &mut [Row<N>; 4],
 ) {
     let Quad { unpacker, words, weight: [right, lower], wanted } = quad;
+    let wanted = *wanted;
     if unpacker.is_bytes() {
-        const { assert!(U::SUBTEXEL_BITS <= 8) };
-        let one = 1u32 << U::SUBTEXEL_BITS;
-        let scale = 1.0 / (one * one) as f32;
-        // Between two numbers, by a weight of `one`.
-        let between = |a: u32, b: u32, weight: u32| {
-            (a << U::SUBTEXEL_BITS).wrapping_add(b.wrapping_sub(a).wrapping_mul(weight))
-        };
-        // Weights are multiples of 1/256 or more: the sums are exact in integers, as they are in
-        // floats.
-        let mut bytes = [[0; N]; 4];
-        for i in 0..N {
-            let (x, y) = (whole(right[i] * one as f32) as u32, whole(lower[i] * one as f32) as u32);
-            for plane in 0..2 {
-                // Two bytes, 16 bits apart. What the lower one borrows from the upper one is given back with the sum.
-                let texel = |k: usize| words[k][0][i] >> (8 * plane) & 0x00ff_00ff;
-                let top = between(texel(0), texel(1), x);
-                let bottom = between(texel(2), texel(3), x);
-                let low = between(top & 0xffff, bottom & 0xffff, y);
-                let high = between(top >> 16, bottom >> 16, y);
-                bytes[plane][i] = (low as i32 as f32 * scale).to_bits();
-                bytes[plane + 2][i] = (high as i32 as f32 * scale).to_bits();
-            }
-        }
+        let bytes = byte_sums::<N, U>(quad, |sum| sum);
         for c in 0..4 {
             if wanted >> c & 1 != 0 {
                 out[c] = bytes[unpacker.byte(c)];
@@ -120,16 +99,51 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
         let words = [&a[0], &b[0], &c[0], &d[0]];
         let shift = [unpacker.shift(0), unpacker.shift(1), unpacker.shift(2), unpacker.shift(3)];
         // SAFETY: hosts of this width have AVX-512F.
-        unsafe { avx512::add_texels(table, words, &weight, shift, *wanted, out) };
+        unsafe { avx512::add_texels(table, words, &weight, shift, wanted, out) };
         return;
     }
     for c in 0..4 {
-        if wanted >> c & 1 != 0 {
+        if let Some(value) = unpacker.constant(c) {
+            out[c] = [value.to_bits(); N];
+        } else if wanted >> c & 1 != 0 {
             for (words, weight) in words.iter().zip(&weight) {
                 add_weighted(&unpacker.float::<N, WIDTH>(words, &[0; N], c), weight, &mut out[c]);
             }
         }
     }
+}
+
+/// The sums of the four bytes of the first word, in their order in memory, each of which `finish` completes.
+///
+/// Weights are multiples of 1/256 or more: the sums are exact in integers, as they are in floats.
+#[inline(always)]
+pub fn byte_sums<const N: usize, U: TextureUnit>(
+    quad: &Quad<'_, N>,
+    finish: impl Fn(f32) -> f32,
+) -> [Row<N>; 4] {
+    const { assert!(U::SUBTEXEL_BITS <= 8) };
+    let Quad { words, weight: [right, lower], .. } = quad;
+    let one = 1u32 << U::SUBTEXEL_BITS;
+    let scale = 1.0 / (one * one) as f32;
+    // Between two numbers, by a weight of `one`.
+    let between = |a: u32, b: u32, weight: u32| {
+        (a << U::SUBTEXEL_BITS).wrapping_add(b.wrapping_sub(a).wrapping_mul(weight))
+    };
+    let mut bytes = [[0; N]; 4];
+    for i in 0..N {
+        let (x, y) = (whole(right[i] * one as f32) as u32, whole(lower[i] * one as f32) as u32);
+        for plane in 0..2 {
+            // Two bytes, 16 bits apart. What the lower one borrows from the upper one is given back with the sum.
+            let texel = |k: usize| words[k][0][i] >> (8 * plane) & 0x00ff_00ff;
+            let top = between(texel(0), texel(1), x);
+            let bottom = between(texel(2), texel(3), x);
+            let low = between(top & 0xffff, bottom & 0xffff, y);
+            let high = between(top >> 16, bottom >> 16, y);
+            bytes[plane][i] = finish(low as i32 as f32 * scale).to_bits();
+            bytes[plane + 2][i] = finish(high as i32 as f32 * scale).to_bits();
+        }
+    }
+    bytes
 }
 
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! Swizzle and conversion of channels to the components of a result.
 
-use super::blend::{Tap, channel};
-use crate::{Floats, Row, floats, half};
+use super::blend::{Quad, Tap, byte_sums, channel, quad};
+use crate::{Floats, Row, TextureUnit, floats, half};
 
 /// Source of a component of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,30 @@ pub fn deliver<const N: usize, const WIDTH: usize>(
             }
             constant => *out = [constant_bits(constant, result.integer, result.narrow); N],
         }
+    }
+}
+
+#[inline(always)]
+pub fn deliver_quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
+    four: &Quad<'_, N>,
+    result: &Result<'_>,
+    out: &mut [Row<N>],
+) {
+    let unpacker = four.unpacker;
+    if !unpacker.is_bytes() || result.narrow {
+        let mut sums = [[0; N]; 4];
+        quad::<N, U, WIDTH>(four, &mut sums);
+        return deliver::<N, WIDTH>(&sums, &unpacker.divisor, result, out);
+    }
+    const BYTE: f32 = 255.0;
+    let bytes = byte_sums::<N, U>(four, |sum| divided::<WIDTH>(sum, BYTE, 1.0 / BYTE));
+    let mut rows = out.iter_mut();
+    for c in (0..4).filter(|c| result.mask >> c & 1 != 0) {
+        let Some(row) = rows.next() else { return };
+        *row = match result.picks[c] {
+            Pick::Channel(k) => bytes[unpacker.byte(usize::from(k))],
+            constant => [constant_bits(constant, false, false); N],
+        };
     }
 }
 

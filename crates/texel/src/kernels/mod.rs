@@ -17,7 +17,7 @@ pub(crate) use self::blocks::Located;
 pub use self::deliver::{Pick, Result};
 pub use self::host::Vectors;
 pub use self::places::Placed;
-pub use self::words::{Line, Scattered, look_up};
+pub use self::words::{Corners, Line, Scattered, look_up};
 use crate::axis::{self, Axis, AxisRule};
 use crate::cube::{self, Faces};
 use crate::lod::{self, Footprint, Gradient, Plan};
@@ -103,7 +103,7 @@ kernels! {
     /// [`axis::axis`].
     axis(rule: &AxisRule, coordinate: &Floats<N>, offset: &Ints<N>, out: &mut Axis<N>) = axis::axis::<N, U>;
     /// [`axis::plane`].
-    plane(rules: &[AxisRule; 2], at: [&Row<N>; 2], exec: u32, axes: &mut [Axis<N>; 3], centred: &mut bool) = axis::plane::<N, U>;
+    plane(rules: &[AxisRule; 2], at: [&Row<N>; 2], axes: &mut [Axis<N>; 3], centred: &mut bool) = axis::plane::<N, U>;
     /// [`axis::load_border`].
     load_border(size: u32, texel: &Row<N>, offset: &Ints<N>, out: &mut Axis<N>) = axis::load_border::<N>;
     /// [`lod::footprint`].
@@ -131,8 +131,6 @@ kernels! {
     texel_offsets(level: &U::Level, shift: u32, keep: [u32; 2], at: [&Ints<N>; 2], out: &mut Row<N>) = places::texel_offsets;
     /// Version of `texel_offsets` for the blocks that texels are in.
     block_offsets(level: &U::Level, shift: u32, at: [&Ints<N>; 2], out: &mut Row<N>) = places::block_offsets;
-    /// Version of `texel_offsets` for the four texels of two axes.
-    corners(level: &U::Level, shift: u32, keep: [u32; 2], axes: &[Axis<N>; 3], out: &mut [Row<N>; 4]) = places::corners;
     /// Offsets of the blocks of the four texels of two axes, and of the texels within decoded blocks.
     block_corners(level: &U::Level, sizes: BlockSizes, axes: &[Axis<N>; 3], blocks: &mut [Row<N>; 4], texels: &mut [Row<N>; 4]) = blocks::block_corners;
     /// Adds the places of decoded blocks to those of texels within them, unless two blocks have the same place.
@@ -143,6 +141,8 @@ kernels! {
     follow(at: [&Row<N>; 2], out: &mut bool) = places::follow::<N, WIDTH>;
     /// The words of texels that lie apart.
     texels(texels: &Scattered<'_, N>, words: &mut [Row<N>; 4]) = words::texels::<N, WIDTH>;
+    /// The words of the four texels of two axes, left to right, then the next line.
+    corner_texels(corners: &Corners<'_, N, U>, words: &mut [[Row<N>; 4]; 4]) = words::corner_texels::<N, U, WIDTH>;
     /// The words of a line of texels.
     line(line: &Line<'_>, words: &mut Row<N>) = words::line::<N, WIDTH>;
     /// The places of loads in two dimensions.
@@ -153,6 +153,8 @@ kernels! {
     deliver_tap(tap: &Tap<'_, N>, result: &Result<'_>, out: &mut [Row<N>]) = deliver::deliver_tap::<N, WIDTH>;
     /// The results of a filter: rows of bits, divided if they are floats.
     deliver(rows: &[Row<N>; 4], divisor: &[f32; 4], result: &Result<'_>, out: &mut [Row<N>]) = deliver::deliver::<N, WIDTH>;
+    /// The results of a linear filter of four neighbours: their weighted sums, divided.
+    deliver_quad(quad: &Quad<'_, N>, result: &Result<'_>, out: &mut [Row<N>]) = deliver::deliver_quad::<N, U, WIDTH>;
     /// The weighted sum of four neighbours.
     quad(quad: &Quad<'_, N>, out: &mut [Row<N>; 4]) = blend::quad::<N, U, WIDTH>;
     /// Byte offsets of elements.

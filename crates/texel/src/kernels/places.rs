@@ -6,6 +6,7 @@ use crate::axis::Axis;
 use crate::{Ints, LevelLayout, Row};
 
 /// Texels of a load.
+#[repr(align(64))]
 pub struct Placed<const N: usize> {
     /// Columns and lines, inside the level.
     pub at: [Ints<N>; 2],

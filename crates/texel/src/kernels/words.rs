@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 
 use tepui_layout::morton::spread;
 
+use super::places;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use crate::{Floats, Row};
+use crate::axis::Axis;
+use crate::{Floats, Row, TextureUnit};
 
 /// Texels that are apart in host memory, one for each lane.
 pub struct Scattered<'a, const N: usize> {
@@ -29,6 +31,33 @@ impl<'a, const N: usize> Scattered<'a, N> {
         bytes: u32,
     ) -> Scattered<'a, N> {
         Scattered { host, offsets, exec, bytes }
+    }
+}
+
+/// The four texels of two axes in a level in host memory.
+pub struct Corners<'a, const N: usize, U: TextureUnit> {
+    host: *const u8,
+    level: &'a U::Level,
+    axes: &'a [Axis<N>; 3],
+    keep: [u32; 2],
+    exec: u32,
+    shift: u32,
+}
+
+impl<'a, const N: usize, U: TextureUnit> Corners<'a, N, U> {
+    /// Texels of `1 << shift` bytes of a level that starts at `host`. Only the bits of `keep` of columns and lines count.
+    ///
+    /// # Safety
+    /// `host` must be valid for reads of all texels of the level as long as the value lives, and the texels of `axes` must be inside of it.
+    pub unsafe fn new(
+        host: *const u8,
+        level: &'a U::Level,
+        axes: &'a [Axis<N>; 3],
+        keep: [u32; 2],
+        exec: u32,
+        shift: u32,
+    ) -> Corners<'a, N, U> {
+        Corners { host, level, axes, keep, exec, shift }
     }
 }
 
@@ -112,6 +141,24 @@ pub fn texels<const N: usize, const WIDTH: usize>(
                 }
             }
         }
+    }
+}
+
+/// Rows that vectors of the host do not lie across.
+#[repr(align(64))]
+struct Aligned<T>(T);
+
+/// The words of the four texels of two axes, left to right, then the next line.
+#[inline(always)]
+pub fn corner_texels<const N: usize, U: TextureUnit, const WIDTH: usize>(
+    corners: &Corners<'_, N, U>,
+    words: &mut [[Row<N>; 4]; 4],
+) {
+    let Corners { host, level, axes, keep, exec, shift } = *corners;
+    let mut offsets = Aligned([[0; N]; 4]);
+    places::corners(level, shift, keep, axes, &mut offsets.0);
+    for (offsets, words) in offsets.0.iter().zip(words) {
+        texels::<N, WIDTH>(&Scattered { host, offsets, exec, bytes: 1 << shift }, words);
     }
 }
 

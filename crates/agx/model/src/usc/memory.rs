@@ -50,6 +50,7 @@ pub struct Port<'v> {
 /// The rows of a texture instruction, kept for the next one so that unused rows need not be cleared
 /// each time. Their contents in inactive lanes mean nothing.
 #[derive(Default)]
+#[repr(align(64))]
 pub struct TextureRows {
     /// Operands of the texture unit.
     pub operands: tepui_agx_texture::Operands,

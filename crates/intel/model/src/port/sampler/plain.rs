@@ -10,8 +10,8 @@ use tepui_texel::axis::{Axis, AxisRule};
 use tepui_texel::blocks::{BlockQuad, Blocks};
 use tepui_texel::lod::{Footprint, Plan};
 use tepui_texel::{
-    Floats, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap, Unpacker, Wrap,
-    floats,
+    Corners, Floats, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap,
+    Unpacker, Wrap, floats,
 };
 
 use super::super::Ports;
@@ -27,6 +27,7 @@ use crate::memory::Memory;
 pub(super) type Kernels = tepui_texel::Kernels<WIDTH, Unit>;
 
 /// Scratch rows that messages reuse; their old contents are never read.
+#[repr(align(64))]
 pub(in crate::port) struct Scratch {
     /// The words of texels.
     pub(super) taps: [[Row<WIDTH>; 4]; 4],
@@ -362,14 +363,21 @@ impl Reader<'_, '_> {
         if !linear || unpacker.is_integer() {
             return None;
         }
-        let mut sum = [[0; WIDTH]; 4];
-        self.quad(sampler, [&u, &v], level, layer, &mut sum)?;
-        if between {
-            let mut next = [[0; WIDTH]; 4];
-            self.quad(sampler, [&u, &v], (level + 1).min(last), layer, &mut next)?;
-            self.kernels.mix(&next, &plan, &mut sum);
+        let picks = self.texture.picks;
+        let delivery = delivery(&picks, &unpacker);
+        if !between {
+            self.quad(sampler, [&u, &v], level, layer)?;
+            let Scratch { axes, taps, rows, .. } = &mut *self.scratch;
+            self.kernels.deliver_quad(&four(&unpacker, axes, taps), &delivery, rows);
+            return Some(());
         }
-        let delivery = delivery(&self.texture.picks, &unpacker);
+        let (mut sum, mut next) = ([[0; WIDTH]; 4], [[0; WIDTH]; 4]);
+        for (level, sum) in [(level, &mut sum), ((level + 1).min(last), &mut next)] {
+            self.quad(sampler, [&u, &v], level, layer)?;
+            let Scratch { axes, taps, .. } = &*self.scratch;
+            self.kernels.quad(&four(&unpacker, axes, taps), sum);
+        }
+        self.kernels.mix(&next, &plan, &mut sum);
         self.kernels.deliver(&sum, &unpacker.divisor, &delivery, &mut self.scratch.rows);
         Some(())
     }
@@ -412,7 +420,7 @@ impl Reader<'_, '_> {
         Some(level)
     }
 
-    /// The weighted sums of four neighbours.
+    /// Reads four neighbours.
     #[inline(always)]
     fn quad(
         &mut self,
@@ -420,7 +428,6 @@ impl Reader<'_, '_> {
         at: [&Floats<WIDTH>; 2],
         level: u32,
         layer: u32,
-        sum: &mut [Row<WIDTH>; 4],
     ) -> Option<()> {
         let level = self.axes(sampler, at, level, layer, true)?;
         let Scratch { axes, taps, .. } = &mut *self.scratch;
@@ -430,17 +437,24 @@ impl Reader<'_, '_> {
             let quad = unsafe { BlockQuad::new(level.host(), &level, axes, self.exec) };
             self.blocks.quad(self.kernels, unpacker, &quad, taps);
         } else {
-            let mut offsets = [[0; WIDTH]; 4];
-            self.kernels.corners(&level, level.shift, [u32::MAX; 2], axes, &mut offsets);
-            for (offsets, words) in offsets.iter().zip(taps.iter_mut()) {
-                // SAFETY: texels of axes are inside of the level.
-                unsafe { scattered(self.kernels, &level, offsets, self.exec, words) };
-            }
+            let keep = [u32::MAX; 2];
+            // SAFETY: texels of axes are inside of the level.
+            let corners =
+                unsafe { Corners::new(level.host(), &level, axes, keep, self.exec, level.shift) };
+            self.kernels.corner_texels(&corners, taps);
         }
-        let weight = [&axes[0].weight, &axes[1].weight];
-        self.kernels.quad(&Quad { unpacker, words: taps, weight, wanted: 15 }, sum);
         Some(())
     }
+}
+
+/// Four neighbours that were read, with their weights.
+#[inline(always)]
+fn four<'a>(
+    unpacker: &'a Unpacker,
+    axes: &'a [Axis<WIDTH>; 3],
+    words: &'a [[Row<WIDTH>; 4]; 4],
+) -> Quad<'a, WIDTH> {
+    Quad { unpacker, words, weight: [&axes[0].weight, &axes[1].weight], wanted: 15 }
 }
 
 /// The words of texels.
@@ -461,24 +475,8 @@ unsafe fn words(
         [1, 1] => kernels.texel_offsets(level, level.shift, [u32::MAX; 2], at, &mut offsets),
         _ => kernels.block_offsets(level, level.shift, at, &mut offsets),
     }
-    // SAFETY: the caller's promise.
-    unsafe { scattered(kernels, level, &offsets, exec, words) }
-}
-
-/// The words of texels at offsets from the image's first byte.
-///
-/// # Safety
-/// The offsets of all channels must be those of texels inside of the level.
-#[inline(always)]
-unsafe fn scattered(
-    kernels: &Kernels,
-    level: &PlainLevel,
-    offsets: &Row<WIDTH>,
-    exec: u32,
-    words: &mut [Row<WIDTH>; 4],
-) {
     // SAFETY: the caller's promise; the level's texels are inside of memory that is there to be read.
-    let texels = unsafe { Scattered::new(level.host(), offsets, exec, 1 << level.shift) };
+    let texels = unsafe { Scattered::new(level.host(), &offsets, exec, 1 << level.shift) };
     kernels.texels(&texels, words);
 }
 
