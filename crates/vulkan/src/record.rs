@@ -9,7 +9,7 @@ use crate::backend::{Backend, Condition, Counts, Dispatch, Draw, Encoder};
 use crate::chain;
 use crate::command::{CommandBuffer, IndexBuffer, MAX_PUSH, PassState, VertexBuffer, of};
 use crate::dependency::Dependency;
-use crate::descriptor::{SetLayout, Template, Writer};
+use crate::descriptor::{Pushed, SetLayout, Template, Writer};
 use crate::entry;
 use crate::error::Result;
 use crate::memory::Buffer;
@@ -310,37 +310,21 @@ fn push_constants<B: Backend>(buffer: vk::CommandBuffer, offset: u32, data: &[u8
     });
 }
 
-/// Writes descriptors into bytes that stand for a set.
-type Fill<'a, B> = dyn Fn(&mut Writer<'_, B>) + 'a;
-
-/// Pushes descriptors: they are written now, and the bytes that changed are merged when the command runs.
+/// Pushes the descriptors that `fill` writes: they are made now, and merged into the set when the command runs.
 fn push_set<B: Backend>(
     buffer: vk::CommandBuffer,
     point: vk::PipelineBindPoint,
     set: u32,
     layout: &PipelineLayout<B>,
-    fill: &Fill<'_, B>,
+    fill: impl Fn(&mut Writer<'_, B>),
 ) {
     let Some(Some(layout)) = layout.sets.get(set as usize) else { return };
     let layout: Arc<SetLayout<B>> = layout.clone();
-    // Written twice over different grounds, the bytes that a write touches are those that agree.
-    let mut grounds = [0, 0xff].map(|ground| layout.size.map(|size| vec![ground; size as usize]));
-    for bytes in &mut grounds {
-        let bytes = bytes.each_mut().map(|b| &mut **b);
-        let mut w =
-            Writer { layout: &layout, addresses: Default::default(), bytes, dynamic: &mut [] };
-        w.begin();
-        fill(&mut w);
-    }
-    let [zeros, ones] = grounds;
+    let pushed = Pushed::new(&layout, fill);
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record("vkCmdPushDescriptorSet", move |c| {
-        let Some(all) = c.state.pushed(point, set, &layout) else { return Ok(()) };
-        for ((bytes, zeros), ones) in all.iter_mut().zip(&zeros).zip(&ones) {
-            for ((to, &z), &o) in bytes.iter_mut().zip(zeros).zip(ones) {
-                let written = !(z ^ o);
-                *to = *to & !written | z & written;
-            }
+        if let Some(all) = c.state.pushed(point, set, &layout) {
+            pushed.put_into(all);
         }
         Ok(())
     });
@@ -390,7 +374,7 @@ entry! {
     fn vkCmdPushDescriptorSet<B: Backend>(buffer: vk::CommandBuffer, point: vk::PipelineBindPoint, layout: vk::PipelineLayout, set: u32, count: u32, writes: *const vk::WriteDescriptorSet) {
         unsafe {
             let writes = slice(writes, count);
-            push_set::<B>(buffer, point, set, get(layout), &|w| {
+            push_set::<B>(buffer, point, set, get(layout), |w| {
                 for one in writes {
                     w.update(one);
                 }
@@ -404,7 +388,7 @@ entry! {
             let i = &*info;
             let writes = slice(i.descriptor_writes, i.descriptor_write_count);
             for point in points(i.stage_flags) {
-                push_set::<B>(buffer, point, i.set, get(i.layout), &|w| {
+                push_set::<B>(buffer, point, i.set, get(i.layout), |w| {
                     for one in writes {
                         w.update(one);
                     }
@@ -417,7 +401,7 @@ entry! {
     fn vkCmdPushDescriptorSetWithTemplate<B: Backend>(buffer: vk::CommandBuffer, template: vk::DescriptorUpdateTemplate, layout: vk::PipelineLayout, set: u32, data: *const c_void) {
         unsafe {
             let t: &Template<B> = get(template);
-            push_set::<B>(buffer, t.point, set, get(layout), &|w| w.template(t, data.cast()));
+            push_set::<B>(buffer, t.point, set, get(layout), |w| w.template(t, data.cast()));
         }
     }
 
@@ -426,7 +410,7 @@ entry! {
         unsafe {
             let i = &*info;
             let t: &Template<B> = get(i.descriptor_update_template);
-            push_set::<B>(buffer, t.point, i.set, get(i.layout), &|w| w.template(t, i.data.cast()));
+            push_set::<B>(buffer, t.point, i.set, get(i.layout), |w| w.template(t, i.data.cast()));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tepui_passes::lower_ycbcr::Conversion;
 use vulkanalia_sys as vk;
 
-use super::{ALIGNMENT, DescriptorType};
+use super::{ALIGNMENT, DescriptorType, Pushed};
 use crate::backend::{Backend, MAX_SET_MEMORY, PerSetMemory};
 use crate::chain;
 use crate::error::{Error, Result};
@@ -81,6 +81,8 @@ pub struct SetLayout<B: Backend> {
     pub dynamic: u32,
     /// Bytes are pushed into the command buffer.
     pub push: bool,
+    /// Initial bytes of a set that is pushed.
+    pub(super) fixed: Pushed,
     /// The last binding's count is given with each set.
     pub(super) variable: bool,
     /// The physical device, whose family writes descriptors.
@@ -119,6 +121,7 @@ impl<B: Backend> SetLayout<B> {
             size: [0; MAX_SET_MEMORY],
             dynamic: 0,
             push,
+            fixed: Pushed::default(),
             variable: false,
             physical: physical.clone(),
         };
@@ -143,6 +146,9 @@ impl<B: Backend> SetLayout<B> {
             return Err(Error::host_memory());
         }
         layout.size = end.map(|e| (e as u32).next_multiple_of(ALIGNMENT));
+        if push {
+            layout.fixed = Pushed::fixed(&layout);
+        }
         Ok(layout)
     }
 

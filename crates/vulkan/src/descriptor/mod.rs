@@ -5,10 +5,11 @@
 //! bytes for each element as the family's driver wants. Buffers with dynamic offsets stand in the set as others do; what they are with
 //! their offsets is computed when the set is bound.
 //!
-//! [`layout`] places bindings, [`pool`] has the memory, [`write`] fills it.
+//! [`layout`] places bindings, [`pool`] has the memory, [`write`] fills it, [`push`] has what command buffers push.
 
 mod layout;
 mod pool;
+mod push;
 mod write;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use vulkanalia_sys::{self as vk, Handle};
 
 pub use self::layout::{Binding, SetLayout};
 pub use self::pool::{HostBytes, Pool, Set};
+pub use self::push::Pushed;
 use self::write::copy;
 pub use self::write::{Template, Writer};
 use crate::backend::Backend;

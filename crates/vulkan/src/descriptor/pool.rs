@@ -264,7 +264,7 @@ impl<B: Backend> Set<B> {
         // SAFETY: the ranges are the set's own; the application synchronises access to it.
         let bytes =
             self.pieces.map(|p| unsafe { std::slice::from_raw_parts_mut(p.host, p.size as usize) });
-        Writer { layout: &self.layout, addresses, bytes, dynamic: &mut self.dynamic }
+        Writer { layout: &self.layout, addresses, bytes, dynamic: &mut self.dynamic, written: None }
     }
 
     /// Address and size of each buffer that takes a dynamic offset, in the order of the offsets.

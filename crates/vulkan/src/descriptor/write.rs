@@ -2,6 +2,7 @@
 
 use vulkanalia_sys as vk;
 
+use super::push::Written;
 use super::{Binding, DescriptorType, HostBytes, Set, SetLayout};
 use crate::backend::{Backend, Descriptor, MAX_SET_MEMORY, PerSetMemory};
 use crate::chain;
@@ -19,6 +20,8 @@ pub struct Writer<'a, B: Backend> {
     pub bytes: PerSetMemory<&'a mut [u8]>,
     /// Address and size of each buffer that takes a dynamic offset.
     pub dynamic: &'a mut [(u64, u32)],
+    /// Ranges of bytes that were written, for those who ask.
+    pub(super) written: Option<&'a mut Vec<Written>>,
 }
 
 impl<B: Backend> Writer<'_, B> {
@@ -49,6 +52,11 @@ impl<B: Backend> Writer<'_, B> {
             let at = b.offset[kind] as usize + element as usize * stride;
             let Some(bytes) = bytes.get_mut(at..at + stride) else { return };
             *part = bytes;
+            if let Some(written) = &mut self.written
+                && stride > 0
+            {
+                written.push((kind, at..at + stride));
+            }
         }
         if let (true, Descriptor::Buffer { address, size }) = (ty.is_dynamic(), d)
             && let Some(to) = self.dynamic.get_mut((b.first_dynamic + element) as usize)
@@ -140,6 +148,9 @@ impl<B: Backend> Writer<'_, B> {
                     let at = b.data() as usize + element as usize;
                     if let Some(byte) = self.bytes[0].get_mut(at) {
                         *byte = *source;
+                        if let Some(written) = &mut self.written {
+                            written.push((0, at..at + 1));
+                        }
                     }
                 }
             }

@@ -273,3 +273,77 @@ fn a_full_pool_refuses_sets_until_one_is_freed() {
     gpu.set(pool, layout).unwrap();
     gpu.destroy_sets(pool, &[layout]);
 }
+
+/// A push changes the descriptors that it names; the others, and immutable samplers, stay.
+#[test]
+fn pushes_add_up_to_a_set() {
+    let gpu = Gpu::new();
+    let (buffer, memory) = gpu.buffer(256, 0);
+    let sampler = gpu.sampler();
+    let bindings = [(0, T::SAMPLER, 1, &raw const sampler), (1, T::STORAGE_BUFFER, 3, null())].map(
+        |(binding, descriptor_type, descriptor_count, immutable_samplers)| {
+            vk::DescriptorSetLayoutBinding {
+                binding,
+                descriptor_type,
+                descriptor_count,
+                stage_flags: vk::ShaderStageFlags::ALL,
+                immutable_samplers,
+            }
+        },
+    );
+    let info = vk::DescriptorSetLayoutCreateInfo {
+        flags: vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR,
+        binding_count: bindings.len() as u32,
+        bindings: bindings.as_ptr(),
+        ..Default::default()
+    };
+    let mut sets = vk::DescriptorSetLayout::null();
+    ok(call!(
+        gpu.i,
+        PFN_vkCreateDescriptorSetLayout,
+        vkCreateDescriptorSetLayout(gpu.d, &info, null(), &mut sets)
+    ));
+    let layout = gpu.layout(&[sets]);
+    let pipeline = gpu.compute(layout);
+    let point = vk::PipelineBindPoint::COMPUTE;
+    let log = gpu.run((1, 0), |c| {
+        call!(gpu.i, PFN_vkCmdBindPipeline, vkCmdBindPipeline(c, point, pipeline));
+        for (element, offset) in [(2, 32), (0, 16), (2, 48)] {
+            let ranges = [vk::DescriptorBufferInfo { buffer, offset, range: 16 }];
+            let write = vk::WriteDescriptorSet {
+                dst_binding: 1,
+                dst_array_element: element,
+                ..buffers(&ranges, vk::DescriptorSet::null())
+            };
+            call!(
+                gpu.i,
+                PFN_vkCmdPushDescriptorSet,
+                vkCmdPushDescriptorSet(c, point, layout, 0, 1, &write)
+            );
+            call!(gpu.i, PFN_vkCmdDispatch, vkCmdDispatch(c, 1, 1, 1));
+        }
+    });
+    let seen = |surfaces: &str, types: &str| {
+        format!(
+            "dispatch 1x1x1 compute; set 0: [{surfaces}] samplers [1] types [{SAMPLER} {types}]"
+        )
+    };
+    let [one, two] = ["8", "8 8"];
+    assert_eq!(
+        log[1..],
+        [
+            seen("m1+0x20:16", one),
+            seen("m1+0x10:16 m1+0x20:16", two),
+            seen("m1+0x10:16 m1+0x30:16", two),
+        ]
+    );
+    gpu.destroy_pipeline(pipeline);
+    gpu.destroy_layout(layout);
+    call!(
+        gpu.i,
+        PFN_vkDestroyDescriptorSetLayout,
+        vkDestroyDescriptorSetLayout(gpu.d, sets, null())
+    );
+    call!(gpu.i, PFN_vkDestroySampler, vkDestroySampler(gpu.d, sampler, null()));
+    gpu.destroy_buffer((buffer, memory));
+}
