@@ -3,12 +3,28 @@
 use crate::recycle::Piece;
 
 /// Memory that the GPU and the host see.
-pub trait Mapped: Piece {
+///
+/// # Safety
+/// [`Piece::size`] bytes at [`Mapped::host`] are mapped and writable as long as the value lives.
+pub unsafe trait Mapped: Piece {
     /// GPU address.
     fn address(&self) -> u64;
 
     /// Host address.
     fn host(&self) -> *mut u8;
+
+    /// Writes bytes at an offset.
+    ///
+    /// # Panics
+    /// When they leave the memory.
+    fn write(&self, offset: u64, bytes: &[u8]) {
+        let end = offset.checked_add(bytes.len() as u64);
+        assert!(end.is_some_and(|end| end <= self.size()), "a write leaves its memory");
+        // SAFETY: the range is inside of the memory; the GPU does not use what is being written.
+        unsafe {
+            self.host().add(offset as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+        }
+    }
 }
 
 /// Chunks of memory, of which the last one is being filled.
@@ -106,7 +122,8 @@ mod tests {
         }
     }
 
-    impl Mapped for Chunk {
+    // SAFETY: the chunk owns its bytes.
+    unsafe impl Mapped for Chunk {
         fn address(&self) -> u64 {
             self.0
         }

@@ -34,7 +34,7 @@ use tepui_vulkan::backend::{
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Immediate;
 use tepui_vulkan::executable::Executable;
-use tepui_vulkan::host::HostRegion;
+use tepui_vulkan::host::HostCopy;
 use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
@@ -247,14 +247,7 @@ impl<const FAMILY: u8> Backend for Null<FAMILY> {
         image.subresource(level, layer)
     }
 
-    unsafe fn copy_host(
-        _image: &Image,
-        _plane_host: *mut u8,
-        _region: &HostRegion,
-        _memory: *mut u8,
-        _row_pitch: usize,
-        _to_image: bool,
-    ) -> Result<()> {
+    fn copy_host(_image: &Image, _plane: usize, _copy: HostCopy<'_>) -> Result<()> {
         Err(Error::unsupported("host copies of the null family"))
     }
 

@@ -1,28 +1,31 @@
 //! Copies between images and the host's memory without the GPU.
 
+use std::slice::from_raw_parts_mut;
+
+use tepui_format::units::Extent;
+use tepui_layout::Region;
 use vulkanalia_sys as vk;
 
 use crate::backend::Backend;
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::image::Image;
+use crate::image::{Image, aspect_format};
 use crate::object::{get, slice};
 use crate::transfer::pixels;
 
-/// A rectangle of one level and layer of an image.
-#[derive(Clone, Copy, Debug)]
-pub struct HostRegion {
-    /// Aspect.
-    pub aspect: vk::ImageAspectFlags,
-    /// Level.
-    pub level: u32,
-    /// Layer, or slice of a 3D image.
-    pub layer: u32,
-    /// First pixel.
-    pub origin: [u32; 2],
-    /// Pixels.
-    pub extent: [u32; 2],
+/// A rectangle of a plane, and rows of texels that it is copied to or from.
+pub struct HostCopy<'a> {
+    /// The rectangle.
+    pub region: Region,
+    /// Memory of the plane.
+    pub plane: &'a mut [u8],
+    /// Rows of texels: up to the last texel of the last row.
+    pub rows: &'a mut [u8],
+    /// Bytes from row to row.
+    pub row_pitch: usize,
+    /// Whether the image is written.
+    pub to_image: bool,
 }
 
 /// The rectangles of a copy, with their numbers from 0.
@@ -31,20 +34,20 @@ fn rectangles<B: Backend>(
     layers: vk::ImageSubresourceLayers,
     offset: vk::Offset3D,
     extent: vk::Extent3D,
-) -> impl Iterator<Item = (u32, HostRegion)> {
+) -> impl Iterator<Item = (u32, Region)> {
     let is_3d = image.info.image_type == vk::ImageType::_3D;
     let (first, count) = match is_3d {
         true => (offset.z.max(0) as u32, extent.depth),
         false => (layers.base_array_layer, image.layer_count(layers)),
     };
-    let region = HostRegion {
-        aspect: layers.aspect_mask,
+    let region = Region {
         level: layers.mip_level,
         layer: 0,
-        origin: [offset.x.max(0) as u32, offset.y.max(0) as u32],
-        extent: [extent.width, extent.height],
+        sample: 0,
+        origin_px: (offset.x.max(0) as u32, offset.y.max(0) as u32),
+        extent_px: Extent::new(extent.width, extent.height),
     };
-    (0..count).map(move |k| (k, HostRegion { layer: first + k, ..region }))
+    (0..count).map(move |k| (k, Region { layer: first + k, ..region }))
 }
 
 fn unbound() -> Error {
@@ -78,6 +81,14 @@ unsafe fn copy<B: Backend>(
         None => return Err(unbound()),
     };
     let lines = pixels(image, layers.aspect_mask, 0, row_length, height, extent);
+    let row_pitch = lines.row_pitch as usize;
+    let block = aspect_format(image.info.format, layers.aspect_mask).info().block;
+    let [columns, rows] =
+        [extent.width.div_ceil(block.width_px), extent.height.div_ceil(block.height_px)];
+    if columns == 0 || rows == 0 {
+        return Ok(());
+    }
+    let bytes = (rows as usize - 1) * row_pitch + columns as usize * block.bytes as usize;
     let mut done = 0;
     for (k, r) in rectangles(image, layers, offset, extent) {
         let s = B::subresource(&image.layout, plane, r.level, r.layer);
@@ -97,11 +108,13 @@ unsafe fn copy<B: Backend>(
             }
             done += s.size;
         } else {
-            // SAFETY: the application's memory reaches as far as its region says.
-            unsafe {
+            // SAFETY: the application's memory reaches as far as its region says, the plane's as far as its size.
+            let (inside, outside) = unsafe {
                 let at = pointer.add((u64::from(k) * lines.slice_pitch) as usize);
-                B::copy_host(&image.layout, host, &r, at, lines.row_pitch as usize, to_image)?;
-            }
+                (from_raw_parts_mut(host, memory.size as usize), from_raw_parts_mut(at, bytes))
+            };
+            let copy = HostCopy { region: r, plane: inside, rows: outside, row_pitch, to_image };
+            B::copy_host(&image.layout, plane, copy)?;
         }
         if let Some(bytes) = gathered.get(inside).filter(|_| to_image) {
             image.pages.write(memory.offset + s.offset, bytes);

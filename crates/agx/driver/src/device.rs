@@ -6,6 +6,7 @@ use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_compiler::descriptor::loads_sampler;
 use tepui_agx_packets::sampler::FIRST_OF_HEAP;
 use tepui_vulkan::{Error, Result};
+use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::{Heap, Recycled, Slots};
 

@@ -4,16 +4,14 @@ use std::fmt;
 
 use tepui_agx_layout::compression::TILE_SA;
 use tepui_agx_layout::twiddled::page_tile;
-use tepui_agx_layout::{
-    Dimension, ImageDesc, Layout, Level, Region, Shape, Threads, Tiling, Usage,
-};
+use tepui_agx_layout::{Dimension, ImageDesc, Layout, Level, Shape, Threads, Tiling, Usage};
 use tepui_format::Format;
 use tepui_format::units::Extent;
 use tepui_vulkan::backend::{
     ExplicitPlane, ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats,
 };
 use tepui_vulkan::debug::{self, Flags};
-use tepui_vulkan::host::HostRegion;
+use tepui_vulkan::host::HostCopy;
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::format;
@@ -307,48 +305,15 @@ impl Image {
         }
     }
 
-    /// Copies a rectangle to or from memory on the host, by the tiling library.
+    /// Copies a rectangle of a plane to or from memory on the host.
     ///
     /// # Errors
     /// When the image has no such rectangle.
-    ///
-    /// # Safety
-    /// `plane` is the first byte of the aspect's plane, and `memory` reaches as far as the rectangle does with rows `pitch` bytes apart.
-    pub unsafe fn copy_host(
-        &self,
-        plane: *mut u8,
-        r: &HostRegion,
-        memory: *mut u8,
-        pitch: usize,
-        to_image: bool,
-    ) -> Result<()> {
-        let l = &self.planes[self.plane(r.aspect)].layout;
-        let block = l.desc().shape.format.info().block;
-        let region = Region {
-            level: r.level,
-            layer: r.layer,
-            sample: 0,
-            origin_px: (r.origin[0], r.origin[1]),
-            extent_px: Extent::new(r.extent[0], r.extent[1]),
-        };
-        let [w, h] = [
-            r.extent[0].div_ceil(block.width_px) as usize,
-            r.extent[1].div_ceil(block.height_px) as usize,
-        ];
-        if w == 0 || h == 0 {
-            return Ok(());
-        }
-        let bytes = (h - 1) * pitch + w * l.element_B as usize;
-        // SAFETY: as the caller says.
-        let (inside, outside) = unsafe {
-            (
-                std::slice::from_raw_parts_mut(plane, l.size_B as usize),
-                std::slice::from_raw_parts_mut(memory, bytes),
-            )
-        };
-        let moved = match to_image {
-            true => l.tile(inside, region, outside, pitch, Threads::One),
-            false => l.detile(inside, region, outside, pitch, Threads::One),
+    pub fn copy_host(&self, plane: usize, c: HostCopy<'_>) -> Result<()> {
+        let l = &self.planes[plane].layout;
+        let moved = match c.to_image {
+            true => l.tile(c.plane, c.region, c.rows, c.row_pitch, Threads::One),
+            false => l.detile(c.plane, c.region, c.rows, c.row_pitch, Threads::One),
         };
         moved.map_err(|e| Error::new(vk::Result::ERROR_UNKNOWN, e.to_string()))
     }

@@ -9,7 +9,7 @@ use tepui_drm::uapi::Direction;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
 use tepui_vulkan::backend::{Place, SyncPoint};
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_kit::Heap;
+use tepui_vulkan_kit::{Heap, arena::Mapped, recycle};
 
 use crate::residency::{ALIASES, Fallback, PageTable};
 
@@ -500,23 +500,22 @@ impl Bo {
     pub fn host(&self) -> *mut u8 {
         self.mapping.base()
     }
+}
 
-    /// Writes bytes at an offset.
-    ///
-    /// # Panics
-    /// When they leave the buffer.
-    pub fn write(&self, offset: u64, bytes: &[u8]) {
-        assert!(offset + bytes.len() as u64 <= self.size, "a write leaves its buffer");
-        // SAFETY: the range is inside of the mapping; the GPU does not use what is being written.
-        unsafe {
-            self.host().add(offset as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
-        }
+impl recycle::Piece for Bo {
+    fn size(&self) -> u64 {
+        self.size
     }
 }
 
-impl tepui_vulkan_kit::recycle::Piece for Bo {
-    fn size(&self) -> u64 {
-        self.size
+// SAFETY: the mapping has the size of the buffer, and lives as long.
+unsafe impl Mapped for Bo {
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    fn host(&self) -> *mut u8 {
+        Bo::host(self)
     }
 }
 

@@ -50,7 +50,7 @@ use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Expanding;
 use tepui_vulkan::executable::Executable;
-use tepui_vulkan::host::HostRegion;
+use tepui_vulkan::host::HostCopy;
 use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
@@ -248,16 +248,8 @@ impl Backend for Agx {
         image.subresource(plane, level, layer)
     }
 
-    unsafe fn copy_host(
-        image: &Image,
-        plane_host: *mut u8,
-        region: &HostRegion,
-        memory: *mut u8,
-        row_pitch: usize,
-        to_image: bool,
-    ) -> Result<()> {
-        // SAFETY: as the caller says.
-        unsafe { image.copy_host(plane_host, region, memory, row_pitch, to_image) }
+    fn copy_host(image: &Image, plane: usize, copy: HostCopy<'_>) -> Result<()> {
+        image.copy_host(plane, copy)
     }
 
     fn view(_device: &Arc<Device>, info: &ViewInfo<'_, Agx>) -> Result<descriptor::View> {

@@ -717,23 +717,7 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
 /// Description of a chip's physical device. Sparse resources need soft faults: unmapped memory reads as
 /// zeros.
 pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
-    let mut memory = vk::PhysicalDeviceMemoryProperties {
-        memory_type_count: 1,
-        memory_heap_count: 1,
-        ..Default::default()
-    };
-    memory.memory_types[0] = vk::MemoryType {
-        property_flags: vk::MemoryPropertyFlags::DEVICE_LOCAL
-            | vk::MemoryPropertyFlags::HOST_VISIBLE
-            | vk::MemoryPropertyFlags::HOST_COHERENT
-            | vk::MemoryPropertyFlags::HOST_CACHED,
-        heap_index: 0,
-    };
-    let host = rustix::system::sysinfo();
-    let total = host.totalram as u64 * u64::from(host.mem_unit);
-    // Three quarters of the memory: the GPU shares it with everything else. source: Mesa, hk_get_sysmem_heap_size
-    memory.memory_heaps[0] =
-        vk::MemoryHeap { size: total / 4 * 3, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
+    let memory = PhysicalInfo::unified_memory();
     let (mut limits, mut features) = (limits(), features());
     let mut sparse = vk::PhysicalDeviceSparseProperties::default();
     let mut queue_flags =

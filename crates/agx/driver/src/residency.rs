@@ -11,6 +11,7 @@ use tepui_agx_chips::PAGE_BYTES;
 use tepui_agx_layout::Layout;
 use tepui_agx_packets::texture::SparseBlock;
 use tepui_vulkan::Result;
+use tepui_vulkan_kit::arena::Mapped;
 
 use tepui_drm::uapi::asahi as uapi;
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tepui_agx_compiler::helper::{FIRST, ROW, descriptor_mask, program, unit_log4};
 use tepui_drm::uapi::asahi::HelperProgram;
 use tepui_vulkan::{Error, Result};
+use tepui_vulkan_kit::arena::Mapped;
 
 use crate::device::{Code, Device};
 use crate::kernel::{Bo, Window};

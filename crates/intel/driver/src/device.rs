@@ -9,6 +9,7 @@ use tepui_intel_packets::sampler::SamplerState;
 use tepui_ir::Stage;
 use tepui_vulkan::{Error, Result};
 use tepui_vulkan_kit::Recycled;
+use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 
 use crate::kernel::{Bo, Kernel, lock};

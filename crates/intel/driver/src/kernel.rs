@@ -374,18 +374,6 @@ impl Bo {
     pub fn host(&self) -> *mut u8 {
         self.mapping.base()
     }
-
-    /// Writes bytes at an offset.
-    ///
-    /// # Panics
-    /// When they leave the buffer.
-    pub fn write(&self, offset: u64, bytes: &[u8]) {
-        assert!(offset + bytes.len() as u64 <= self.size, "a write leaves its buffer");
-        // SAFETY: the range is inside of the mapping; the GPU does not use what is being written.
-        unsafe {
-            self.host().add(offset as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
-        }
-    }
 }
 
 impl recycle::Piece for Bo {
@@ -394,7 +382,8 @@ impl recycle::Piece for Bo {
     }
 }
 
-impl Mapped for Bo {
+// SAFETY: the mapping has the size of the buffer, and lives as long.
+unsafe impl Mapped for Bo {
     fn address(&self) -> u64 {
         self.address
     }

@@ -546,25 +546,7 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
 
 /// Description of a chip's physical device.
 pub fn info(chip: &'static Chip) -> PhysicalInfo {
-    let mut memory = vk::PhysicalDeviceMemoryProperties {
-        memory_type_count: 1,
-        memory_heap_count: 1,
-        ..Default::default()
-    };
-    memory.memory_types[0] = vk::MemoryType {
-        // GPU and CPU share the last level of the cache.
-        property_flags: vk::MemoryPropertyFlags::DEVICE_LOCAL
-            | vk::MemoryPropertyFlags::HOST_VISIBLE
-            | vk::MemoryPropertyFlags::HOST_COHERENT
-            | vk::MemoryPropertyFlags::HOST_CACHED,
-        heap_index: 0,
-    };
-    let host = rustix::system::sysinfo();
-    let total = host.totalram as u64 * u64::from(host.mem_unit);
-    // Three quarters of the memory: the GPU shares it with everything else. source: Mesa, anv_physical_device.c,
-    // `anv_compute_sys_heap_size`
-    memory.memory_heaps[0] =
-        vk::MemoryHeap { size: total / 4 * 3, flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
+    let memory = PhysicalInfo::unified_memory();
     let queue = vk::QueueFamilyProperties {
         queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
         queue_count: 1,

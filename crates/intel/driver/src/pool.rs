@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tepui_vulkan::{Error, Result};
 use tepui_vulkan_kit::Heap;
+use tepui_vulkan_kit::arena::Mapped;
 
 use crate::kernel::{Bo, Kernel, lock};
 use crate::space::Window;

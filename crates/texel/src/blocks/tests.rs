@@ -252,8 +252,7 @@ fn quads_have_the_texels_of_their_blocks() {
                     codec.decode(&memory[offset(x, y)..][..codec.bytes()], &mut texels);
                     let want = texels[(y % size[1] * size[0] + x % size[0]) as usize];
                     for (c, want) in want.into_iter().enumerate() {
-                        let read =
-                            || unpacker.float::<LANES, 4>(&taps[k], &[0; LANES], c)[lane];
+                        let read = || unpacker.float::<LANES, 4>(&taps[k], &[0; LANES], c)[lane];
                         let got = unpacker.constant(c).unwrap_or_else(read);
                         let got = got / unpacker.divisor[c];
                         let same = got == want || got.is_nan() && want.is_nan();

@@ -69,6 +69,31 @@ pub struct PhysicalInfo {
     pub max_memory_bytes: u64,
 }
 
+impl PhysicalInfo {
+    /// One heap and one type of memory, of a GPU that shares memory and its cache with the host. The heap is three quarters of
+    /// the memory, since everything else lives in it too. source: Mesa, `hk_get_sysmem_heap_size`, `anv_compute_sys_heap_size`
+    #[must_use]
+    pub fn unified_memory() -> vk::PhysicalDeviceMemoryProperties {
+        let mut memory = vk::PhysicalDeviceMemoryProperties {
+            memory_type_count: 1,
+            memory_heap_count: 1,
+            ..Default::default()
+        };
+        memory.memory_types[0] = vk::MemoryType {
+            property_flags: vk::MemoryPropertyFlags::DEVICE_LOCAL
+                | vk::MemoryPropertyFlags::HOST_VISIBLE
+                | vk::MemoryPropertyFlags::HOST_COHERENT
+                | vk::MemoryPropertyFlags::HOST_CACHED,
+            heap_index: 0,
+        };
+        let host = rustix::system::sysinfo();
+        let total = host.totalram as u64 * u64::from(host.mem_unit);
+        let flags = vk::MemoryHeapFlags::DEVICE_LOCAL;
+        memory.memory_heaps[0] = vk::MemoryHeap { size: total / 4 * 3, flags };
+        memory
+    }
+}
+
 /// Maximum number of kinds of memory of descriptor sets.
 pub const MAX_SET_MEMORY: usize = 3;
 

@@ -21,6 +21,7 @@ use crate::draws::DrawMode;
 use crate::error::Result;
 use crate::executable::Executable;
 use crate::feedback::Counters;
+use crate::host::HostCopy;
 use crate::sparse::SparseBind;
 use crate::state::GraphicsState;
 
@@ -164,18 +165,8 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Location of a level and layer of a plane in the plane's memory.
     fn subresource(image: &Self::Image, plane: usize, level: u32, layer: u32) -> Subresource;
 
-    /// Copies a rectangle of a plane to or from memory on the host. `plane_host` is the plane's first byte.
-    ///
-    /// # Safety
-    /// Both pieces of memory reach as far as the image and the rectangle do.
-    unsafe fn copy_host(
-        image: &Self::Image,
-        plane_host: *mut u8,
-        region: &crate::host::HostRegion,
-        memory: *mut u8,
-        row_pitch: usize,
-        to_image: bool,
-    ) -> Result<()>;
+    /// Copies a rectangle of a plane to or from memory on the host.
+    fn copy_host(image: &Self::Image, plane: usize, copy: HostCopy<'_>) -> Result<()>;
 
     /// Describes an image view.
     fn view(device: &Self::Device, info: &ViewInfo<'_, Self>) -> Result<Self::View>;

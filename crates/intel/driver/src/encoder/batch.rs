@@ -2,6 +2,7 @@
 
 use tepui_intel_packets::mi::{MiBatchBufferEnd, MiBatchBufferStart};
 use tepui_vulkan::Result;
+use tepui_vulkan_kit::arena::Mapped;
 
 use crate::device::{Device, Upload, packet};
 use crate::kernel::Bo;
