@@ -26,6 +26,8 @@
 //!   computations run once, [`push_words`] chooses words of uniform buffers for registers, and [`join_lanes`] joins
 //!   operations on small scalars.
 //! - [`multiview`] writes the layer of a view.
+//! - [`null_images`] and [`reductions`] give image operations what a texture unit lacks: null descriptors, and samplers that take
+//!   minima and maxima; [`image_op`] is what such passes share.
 //!
 //! Analyses are [`divergence`] (within a subgroup) and [`uniformity`] (over all invocations). A
 //! back end runs the lowering passes (`lower_*`) that it needs; [`target::lower`] runs them in
@@ -44,6 +46,7 @@ pub mod forward;
 mod handles;
 pub mod hoist;
 pub mod if_convert;
+pub mod image_op;
 pub mod invariance;
 pub mod join_branches;
 pub mod join_lanes;
@@ -68,11 +71,13 @@ pub mod lower_ycbcr;
 mod multiples;
 pub mod multiview;
 pub mod nan_selects;
+pub mod null_images;
 pub mod pipeline;
 pub mod preamble;
 pub mod promote;
 pub mod push_words;
 pub mod reassociate;
+pub mod reductions;
 pub mod rewrite;
 pub mod roll_float64;
 pub mod rules;

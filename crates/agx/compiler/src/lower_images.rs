@@ -20,12 +20,15 @@ use crate::Options;
 use crate::descriptor::{self, Bits, texture};
 use address::{address, multisampled_place, within, within_samples};
 use cube::cube_level;
-use reduction::Reduction;
+use reduction::Rows;
 use rustc_hash::FxHashMap;
 use tepui_ir::{
     Access, AtomicOp, Attrs, Barrier, Dim, Extend, Image, Inst, Mem, MemSet, NumKind, Op, Res,
     ResKind, Scope, Shader, TexOperands, Type, Value,
 };
+use tepui_passes::image_op::ImageOp;
+use tepui_passes::null_images::{self, NullDescriptors};
+use tepui_passes::reductions::Reduction;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
 /// A coordinate outside of every image, also with the largest offset added. source: Mesa,
@@ -48,8 +51,14 @@ pub fn run(s: &mut Shader, options: &Options) -> bool {
     });
     let Options { lod_bias, custom_borders, reductions, null_images, .. } = *options;
     let twins = FxHashMap::default();
-    let mut pass = Images { loads, lod_bias, custom_borders, reductions, null_images, twins };
-    any && rewrite::run(s, &mut pass)
+    let mut pass = Images { loads, lod_bias, custom_borders, reductions, twins };
+    if !any {
+        return false;
+    }
+    if null_images {
+        null_images::run(s, &mut NullRows);
+    }
+    rewrite::run(s, &mut pass)
 }
 
 struct Images {
@@ -61,8 +70,6 @@ struct Images {
     custom_borders: bool,
     /// Samplers may reduce texels to the least or the greatest.
     reductions: bool,
-    /// Descriptors may be null.
-    null_images: bool,
     /// Second samplers, by the resources of the first.
     twins: FxHashMap<Res, Res>,
 }
@@ -72,70 +79,6 @@ fn resource(s: &Shader, handle: Value) -> Option<ResKind> {
     match s.insts[s.def_inst(handle)?].attrs {
         Attrs::Res(r, _) => Some(s.resources[r].kind),
         _ => None,
-    }
-}
-
-/// An image instruction, taken apart.
-#[derive(Clone)]
-struct ImageOp {
-    op: Op,
-    image: Image,
-    args: Vec<Value>,
-    /// Coordinates, the layer last.
-    at: Vec<Value>,
-}
-
-impl ImageOp {
-    fn new(e: &mut Emit, i: Inst, image: Image) -> ImageOp {
-        let op = e.s.insts[i].op;
-        let args = e.s.args(i).to_vec();
-        let at = e.split(args[Self::coords_at(op)]);
-        ImageOp { op, image, args, at }
-    }
-
-    fn coords_at(op: Op) -> usize {
-        match op {
-            Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod => 2,
-            _ => 1,
-        }
-    }
-
-    /// Position of an optional operand among the arguments.
-    fn position(&self, flag: TexOperands) -> Option<usize> {
-        self.image.operands.contains(flag).then(|| {
-            let below = TexOperands::from_bits_truncate(flag.bits() - 1) & self.image.operands;
-            let gradients = usize::from(below.contains(TexOperands::GRAD));
-            Shader::tex_fixed_args(self.op) + below.iter().count() + gradients
-        })
-    }
-
-    fn get(&self, flag: TexOperands) -> Option<Value> {
-        self.position(flag).map(|at| self.args[at])
-    }
-
-    fn take(&mut self, flag: TexOperands) -> Option<Value> {
-        let at = self.position(flag)?;
-        self.image.operands.remove(flag);
-        Some(self.args.remove(at))
-    }
-
-    fn put(&mut self, flag: TexOperands, v: Value) {
-        self.image.operands.insert(flag);
-        if let Some(at) = self.position(flag) {
-            self.args.insert(at, v);
-        }
-    }
-
-    /// The layer's place in the coordinates.
-    fn layer(&self) -> Option<usize> {
-        self.image.array.then(|| self.at.len() - 1)
-    }
-
-    /// The instruction with the coordinates as they are now.
-    fn finish(mut self, e: &mut Emit, tys: &[Type]) -> Vec<Value> {
-        self.args[Self::coords_at(self.op)] = e.vec(&self.at);
-        let i = e.inst(self.op, Attrs::Image(self.image), &self.args, tys);
-        e.s.results(i).to_vec()
     }
 }
 
@@ -208,11 +151,7 @@ impl Lowering for Images {
             return Step::Keep;
         }
         match (op, attrs) {
-            (Op::ImageSize, _) => {
-                let h = e.s.arg(i, 0);
-                let v = size(e, i, image);
-                Step::Replace(vec![self.unless_null(e, h, v)])
-            }
+            (Op::ImageSize, _) => Step::Replace(vec![size(e, i, image)]),
             (Op::TexLevels, _) => {
                 let h = e.s.arg(i, 0);
                 let first = e.bits(h, texture("first_level"));
@@ -220,14 +159,14 @@ impl Lowering for Images {
                 let n = e.op(Op::ISub, &[last, first]);
                 let one = e.u32(1);
                 let n = e.op(Op::IAdd, &[n, one]);
-                Step::Replace(vec![self.unless_null(e, h, n)])
+                Step::Replace(vec![n])
             }
             (Op::ImageSamples, _) => {
                 let h = e.s.arg(i, 0);
                 let log = e.bits(h, texture("samples"));
                 let two = e.u32(2);
                 let n = e.op(Op::IShl, &[two, log]);
-                Step::Replace(vec![self.unless_null(e, h, n)])
+                Step::Replace(vec![n])
             }
             (Op::ImageAtomic, Attrs::ImageAtomic(op, _)) => self.atomic(e, i, op, image),
             (Op::ImageStore, _) => self.store(e, i, image),
@@ -240,35 +179,25 @@ impl Lowering for Images {
     }
 }
 
-impl Images {
-    /// Whether a descriptor is none of the null ones, where those are allowed. The first word of a texture has its dimension, which is
-    /// 0 for one dimension alone, and images of one dimension are those of two here.
-    fn is_present(&self, e: &mut Emit, handle: Value) -> Option<Value> {
-        if !self.null_images {
+/// Null descriptors: rows of zeros.
+struct NullRows;
+
+impl NullDescriptors for NullRows {
+    const OUTSIDE: u32 = OUTSIDE;
+
+    /// The first word of a texture has its dimension, which is 0 for one dimension alone, and images of one dimension are those of
+    /// two here. Null texel buffers have the size 0.
+    fn is_present(&mut self, e: &mut Emit, handle: Value, image: Image) -> Option<Value> {
+        if image.dim == Dim::Buffer || resource(e.s, handle).is_none() {
             return None;
         }
         let first = e.word(handle, descriptor::TEXTURE_B);
         let zero = e.u32(0);
         Some(e.op(Op::ULt, &[zero, first]))
     }
+}
 
-    /// The result of a query of an image: zeros for a null descriptor.
-    fn unless_null(&self, e: &mut Emit, handle: Value, v: Value) -> Value {
-        let Some(present) = self.is_present(e, handle) else { return v };
-        let zero = e.u32(0);
-        let parts: Vec<Value> =
-            e.split(v).into_iter().map(|part| e.select(present, part, zero)).collect();
-        e.vec(&parts)
-    }
-
-    /// Moves the first coordinate of a store outside of the image, where the hardware drops it, if the descriptor is null.
-    fn drop_null(&self, e: &mut Emit, handle: Value, at: &mut [Value]) {
-        if let Some(present) = self.is_present(e, handle) {
-            let outside = e.u32(OUTSIDE);
-            at[0] = e.select(present, at[0], outside);
-        }
-    }
-
+impl Images {
     /// A barrier that makes a write visible to later reads of images by the same thread.
     fn fence(&self, e: &mut Emit, image: Image, spaces: MemSet) {
         if self.loads && !image.access.contains(Access::NON_READABLE) {
@@ -283,7 +212,6 @@ impl Images {
         if image.ms {
             let sample = l.take(TexOperands::SAMPLE).unwrap_or_else(|| e.u32(0));
             l.at = multisampled_place(e, h, &l, sample);
-            self.drop_null(e, h, &mut l.at);
             (l.image.ms, l.image.array) = (false, false);
             l.finish(e, &[]);
             self.fence(e, image, MemSet::IMAGE);
@@ -309,9 +237,6 @@ impl Images {
             let most = e.u32(0xffff);
             l.at[k] = e.op(Op::UMin, &[l.at[k], most]);
         }
-        if image.dim != Dim::Buffer {
-            self.drop_null(e, h, &mut l.at);
-        }
         l.finish(e, &[]);
         self.fence(e, image, MemSet::IMAGE);
         Step::Remove
@@ -333,11 +258,6 @@ impl Images {
                 e.op(Op::ULt, &[l.at[0], size])
             }
             _ => within(e, h, &l),
-        };
-        let inside = match self.is_present(e, h) {
-            // Null texel buffers have the size 0.
-            Some(present) if image.dim != Dim::Buffer => e.op(Op::IAnd, &[present, inside]),
-            _ => inside,
         };
         let access = image.access;
         let old = e.if_else(
@@ -593,10 +513,10 @@ impl Images {
                     let reduction = e.bits(handle, descriptor::REDUCTION);
                     let reduced = |e: &mut Emit| {
                         let greatest = e.u32(descriptor::Reduction::Greatest as u32);
-                        let is_greatest = e.op(Op::IEq, &[reduction, greatest]);
-                        let border = borders.then(|| border(e, &l, ty));
-                        let r = Reduction { sample: &l, second, ty, border };
-                        r.emit(e, is_greatest)
+                        let is_maximum = e.op(Op::IEq, &[reduction, greatest]);
+                        let state = Rows { sample: &l, ty, custom_borders: borders };
+                        let r = Reduction { sample: &l, second, ty, state };
+                        r.emit(e, is_maximum)
                     };
                     if !borders {
                         return reduced(e);
@@ -630,12 +550,10 @@ impl Images {
         }
         if image.dim == Dim::Cube && image.operands.contains(TexOperands::GRAD) {
             changed = true;
-            let at = l.position(TexOperands::GRAD).unwrap_or(0);
-            let (dx, dy) = (l.args[at], l.args[at + 1]);
-            let lod = cube_level(e, l.args[0], &l.at[..3], [dx, dy]);
-            l.args.drain(at..at + 2);
-            l.image.operands.remove(TexOperands::GRAD);
-            l.put(TexOperands::LOD, lod);
+            if let Some(gradients) = l.take_gradients() {
+                let lod = cube_level(e, l.args[0], &l.at[..3], gradients);
+                l.put(TexOperands::LOD, lod);
+            }
         }
         // A level that is given, and a least one.
         if l.image.operands.contains(TexOperands::LOD | TexOperands::MIN_LOD)
@@ -657,13 +575,6 @@ impl Images {
             && resource(e.s, l.args[1]).is_some();
         if second && let Some(v) = self.with_second(e, l.clone(), tys[0]) {
             return Step::Replace(vec![v]);
-        }
-        if self.null_images && l.op == Op::TexQueryLod {
-            let image = l.args[0];
-            let levels = l.finish(e, &tys);
-            return Step::Replace(
-                levels.into_iter().map(|v| self.unless_null(e, image, v)).collect(),
-            );
         }
         if changed { Step::Replace(l.finish(e, &tys)) } else { Step::Keep }
     }
