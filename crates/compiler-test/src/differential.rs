@@ -1,6 +1,6 @@
 //! Random programs: compiled and executed, they leave the memory that the interpreter leaves.
 
-use crate::{Compiler, Executor, Refusal};
+use crate::{Compiler, Executor, Failure, Refusal};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use tepui_ir::interp::SUBGROUP;
@@ -70,7 +70,8 @@ pub fn check<C: Compiler, E: Executor<Program = C::Program>>(
         if seed % RENEWED == 0 {
             gpu = executor();
         }
-        let mut s = program(seed);
+        let first = program(seed);
+        let mut s = first.clone();
         let want =
             run_of(&s, seed, compiler.subgroup()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         let want = &want.buffers[&BUFFER];
@@ -85,8 +86,12 @@ pub fn check<C: Compiler, E: Executor<Program = C::Program>>(
             }
         };
         let mut got = memory(seed);
-        gpu.execute(&p, &mut got)
-            .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{s}\n{}", compiler.listing(&p)));
+        match gpu.execute(&p, &first, &mut got, [1; 3]) {
+            Ok(()) => {}
+            Err(Failure::Unsupported(e) | Failure::Wrong(e)) => {
+                panic!("seed {seed}: {e}\n{s}\n{}", compiler.listing(&p))
+            }
+        }
         if let Some(text) = difference(&got.buffers[&BUFFER], want) {
             panic!("seed {seed}: {text}\n{s}\n{}", compiler.listing(&p));
         }
@@ -160,19 +165,23 @@ fn define(s: &mut Shader) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::Counts;
     use tepui_ir::interp::Memory;
     use tepui_ir_gen::{Config, program};
 
     /// A compiler whose programs are shaders, and the interpreter that runs them.
-    struct Identity;
+    pub(crate) struct Identity;
 
     impl Compiler for Identity {
         type Program = Shader;
 
         fn lower(&self, _: &mut Shader, _: &mut dyn FnMut(&'static str, &Shader)) {}
+
+        fn prepare(&self, s: &mut Shader) {
+            tepui_passes::pipeline::optimise(s);
+        }
 
         fn compile(&self, s: &Shader) -> Result<Shader, Refusal> {
             Ok(s.clone())
@@ -187,17 +196,25 @@ mod tests {
         }
     }
 
-    /// Adds a number to the first byte of what is left.
-    struct Interpreter(u8);
+    /// Adds a number to the first byte of the first buffer.
+    pub(crate) struct Interpreter(pub u8);
 
     impl Executor for Interpreter {
         type Program = Shader;
 
-        fn execute(&mut self, s: &Shader, memory: &mut Memory) -> Result<(), String> {
-            let group = tepui_ir::interp::Group::workgroup(s, [0; 3], [1; 3]);
-            tepui_ir::interp::run(s, &group, memory, 1 << 20).map_err(|e| e.to_string())?;
-            let buffer = memory.buffers.get_mut(&BUFFER).ok_or("no buffer")?;
-            buffer[0] = buffer[0].wrapping_add(self.0);
+        fn execute(
+            &mut self,
+            s: &Shader,
+            _: &Shader,
+            memory: &mut Memory,
+            groups: [u32; 3],
+        ) -> Result<(), Failure> {
+            let ran = tepui_ir::interp::dispatch(s, groups, memory, 1 << 20);
+            ran.map_err(|e| Failure::Wrong(e.to_string()))?;
+            let first = memory.buffers.values_mut().find_map(|b| b.first_mut());
+            if let Some(byte) = first {
+                *byte = byte.wrapping_add(self.0);
+            }
             Ok(())
         }
     }

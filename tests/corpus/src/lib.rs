@@ -4,17 +4,14 @@
 //! [`corpus`] finds the modules of `tools/corpus`. [`check`] processes one, [`Report`] counts and
 //! prints. The test checks all modules; the program `tepui-corpus` takes files.
 
-mod files;
-mod inputs;
-mod near;
 mod report;
 mod run;
 
-pub use files::{corpus, modules, read, wgsl, words};
-pub use inputs::{WordDistribution, memory};
-pub use near::{Equality, compare};
 pub use report::Report;
 pub use run::RunOutcome;
+pub use tepui_compiler_test::corpus::{
+    Equality, WordDistribution, compare, corpus, memory, modules, read, wgsl, words,
+};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

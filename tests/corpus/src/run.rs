@@ -1,7 +1,7 @@
 //! Runs shaders in the interpreter before and after the passes, on the same random memory and
 //! inputs.
 
-use crate::inputs::{WordDistribution, memory};
+use crate::{WordDistribution, memory};
 use std::collections::HashMap;
 use std::fmt;
 use tepui_agx_compiler::Options;

@@ -1,100 +1,14 @@
 //! Random programs: the interpreter before the passes, the interpreter after them and the model
 //! running the machine code leave the same memory.
 
-use tepui_agx_bare::{Machine, shader};
-use tepui_agx_compiler::{Error, Options, Program, Snapshot, compile_prepared, lower};
-use tepui_compiler_test::{Compiler, Counts, Executor, Refusal, Tally, differential, seeds};
+mod rig;
+
+use rig::{Agx, Compiled, Model};
+use tepui_agx_compiler::Options;
+use tepui_compiler_test::{Compiler as _, Executor as _, Tally, differential, programs, seeds};
 use tepui_ir::Shader;
 use tepui_ir::interp::Memory;
 use tepui_ir_gen::{Config, memory, program, run};
-
-/// The compiler with its options.
-struct Agx(Options);
-
-/// A program, and its machine IR if `TEPUI_MIR` asks for that.
-struct Compiled {
-    program: Program,
-    mir: String,
-}
-
-impl Compiler for Agx {
-    type Program = Compiled;
-
-    fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
-        lower(s, &self.0, look);
-    }
-
-    fn compile(&self, s: &Shader) -> Result<Compiled, Refusal> {
-        let mut mir = String::new();
-        let mut keep = |_: &str, m: Snapshot<'_>| {
-            if let (true, Snapshot::Mir(m)) = (std::env::var_os("TEPUI_MIR").is_some(), m) {
-                mir = m.to_string();
-            }
-        };
-        match compile_prepared(s, &self.0, &mut keep) {
-            Ok(program) => Ok(Compiled { program, mir }),
-            Err(e @ (Error::Internal(_) | Error::Encode(_))) => {
-                Err(Refusal::Bug(format!("{e}\n{mir}")))
-            }
-            Err(e) => {
-                let why = e.to_string();
-                let why = why.split_once(": ").map_or(why.as_str(), |w| w.1);
-                Err(Refusal::Unsupported(why.to_owned()))
-            }
-        }
-    }
-
-    fn listing(&self, p: &Compiled) -> String {
-        p.mir.clone() + &listing(&p.program)
-    }
-
-    fn counts(&self, p: &Compiled) -> Counts {
-        Counts { fills: p.program.stats.fills, loops: p.program.stats.loops }
-    }
-}
-
-/// The model without a driver.
-struct Model(Machine);
-
-impl Executor for Model {
-    type Program = Compiled;
-
-    fn execute(&mut self, p: &Compiled, memory: &mut Memory) -> Result<(), String> {
-        execute(&mut self.0, &p.program, memory)
-    }
-}
-
-fn execute(machine: &mut Machine, p: &Program, memory: &mut Memory) -> Result<(), String> {
-    let mut bindings = shader::Bindings::default();
-    for (&place, bytes) in &memory.buffers {
-        let buffer = machine.buffer(bytes.len()).map_err(|e| e.to_string())?;
-        buffer.write(bytes).map_err(|e| e.to_string())?;
-        bindings.buffers.insert(place, buffer);
-    }
-    let stats = shader::run(machine, p, &bindings, [1; 3]).map_err(|e| e.to_string())?;
-    if let Some(r) = stats.reports.first() {
-        return Err(format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what));
-    }
-    for (place, bytes) in &mut memory.buffers {
-        *bytes = bindings.buffers[place].read().map_err(|e| e.to_string())?;
-    }
-    Ok(())
-}
-
-fn listing(p: &Program) -> String {
-    tepui_agx_isa::disasm::Disassembler::new(&p.code).map(|l| format!("{l}\n")).collect()
-}
-
-fn machine() -> Machine {
-    let options = tepui_agx_model::Options {
-        threads: 1,
-        check: true,
-        uninitialised: tepui_agx_model::POISON,
-        instruction_budget: 1 << 22,
-        ..Default::default()
-    };
-    Machine::new(options).expect("a machine")
-}
 
 /// Compiles and runs the programs of some seeds; `optimised` with all passes, else with those only
 /// that the back end needs.
@@ -108,7 +22,7 @@ fn check_programs(
     options: Options,
     optimised: bool,
 ) -> Tally {
-    differential::check(&Agx(options), || Model(machine()), seeds, program, optimised)
+    differential::check(&Agx(options), || Model::new(true), seeds, program, optimised)
 }
 
 #[test]
@@ -301,13 +215,21 @@ fn float_atomics() {
         let want = run(&s, 1).unwrap_or_else(|e| panic!("{e}\n{s}"));
         let want = &want.buffers[&(0, 0, 0)];
         let options = Options { check: true, robust, ..Options::default() };
-        let p = tepui_agx_compiler::compile(&mut s.clone(), &options)
-            .unwrap_or_else(|e| panic!("{e}\n{s}"));
+        let agx = Agx(options);
+        let p = compiled(&agx, &s);
         let mut got = memory(1);
-        execute(&mut machine(), &p, &mut got).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
+        let ran = Model::new(true).execute(&p, &s, &mut got, [1; 3]);
+        ran.unwrap_or_else(|e| panic!("{e:?}\n{}", agx.listing(&p)));
         let got = &got.buffers[&(0, 0, 0)];
-        assert_eq!(got[..256], want[..256], "{bits} bits\n{}", listing(&p));
+        assert_eq!(got[..256], want[..256], "{bits} bits\n{}", agx.listing(&p));
     }
+}
+
+/// A program after all passes.
+fn compiled(agx: &Agx, s: &Shader) -> Compiled {
+    let mut own = s.clone();
+    agx.prepare(&mut own);
+    agx.compile(&own).unwrap_or_else(|e| panic!("{e:?}\n{s}"))
 }
 
 /// A buffer that each lane chooses from two, by a select and by what a loop carries.
@@ -357,98 +279,33 @@ fn chosen_buffers() {
     let data = |n: usize| -> Vec<u8> {
         (0..sizes[n] / 4).flat_map(|k| (k * 7 + n as u32).to_le_bytes()).collect()
     };
-    let mut m = tepui_ir::interp::Memory::default();
+    let mut start = Memory::default();
     for n in 0..2 {
-        m.buffers.insert((0, n as u32, 0), data(n));
+        start.buffers.insert((0, n as u32, 0), data(n));
     }
+    let mut want = start.clone();
     let group = tepui_ir::interp::Group::workgroup(&s, [0; 3], [1; 3]);
-    tepui_ir::interp::run(&s, &group, &mut m, 100_000).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    tepui_ir::interp::run(&s, &group, &mut want, 100_000).unwrap_or_else(|e| panic!("{e}\n{s}"));
     for robust in [false, true] {
-        let options = Options { check: true, robust, ..Options::default() };
-        let p = tepui_agx_compiler::compile(&mut s.clone(), &options)
-            .unwrap_or_else(|e| panic!("{e}\n{s}"));
-        let mut gpu = machine();
-        let mut bindings = shader::Bindings::default();
-        for (n, &size) in sizes.iter().enumerate() {
-            let buffer = gpu.buffer(size as usize).expect("a buffer");
-            buffer.write(&data(n)).expect("the buffer");
-            bindings.buffers.insert((0, n as u32, 0), buffer);
-        }
-        shader::run(&mut gpu, &p, &bindings, [1; 3])
-            .unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
-        for (k, b) in &bindings.buffers {
-            let want = &m.buffers[k];
-            assert_eq!(
-                b.read().expect("the buffer")[..want.len()],
-                want[..],
-                "{k:?}\n{}",
-                listing(&p)
-            );
+        let agx = Agx(Options { check: true, robust, ..Options::default() });
+        let p = compiled(&agx, &s);
+        let mut got = start.clone();
+        let ran = Model::new(true).execute(&p, &s, &mut got, [1; 3]);
+        ran.unwrap_or_else(|e| panic!("{e:?}\n{}", agx.listing(&p)));
+        for (k, want) in &want.buffers {
+            assert_eq!(got.buffers[k], *want, "{k:?}\n{}", agx.listing(&p));
         }
     }
 }
 
-/// A loop that hands on more values than there are registers, each in another one's place.
+#[test]
+fn programs_that_compilers_have_got_wrong() {
+    programs::check(&Agx(Options { check: true, ..Options::default() }), || Model::new(true));
+}
+
 #[test]
 fn loops_that_carry_more_than_registers_hold() {
-    const COUNT: usize = 300;
-    let list = |f: &dyn Fn(usize) -> String| (0..COUNT).map(f).collect::<Vec<_>>().join(", ");
-    let lines = |f: &dyn Fn(usize) -> String| (0..COUNT).map(|k| f(k) + "\n").collect::<String>();
-    let next = |k: usize| 2000 + (k + 1) % COUNT;
-    let text = format!(
-        "shader compute \"main\" {{
-          workgroup_size 16 1 1
-          resource storage_buffer set 0 binding 0 count 1 2d float \"\"
-          body {{
-            %0:b32 = const[0x0]
-            %1:b32 = const[0x1]
-            %2:b64 = descriptor[@r0] %0
-            %3:b32 = load_builtin[local_invocation_index]
-            %4:b32 = const[0x9]
-            %5:b32 = ishl %3, %4
-            {}
-            {} = loop ({}, %4999:b32 = %0) {{
-              %5000:b1 = sge %4999, %4
-              if %5000 {{
-                break {}
-              }}
-              {}
-              %4998:b32 = iadd %4999, %1
-              continue {}, %4998
-            }}
-            %9000:b32 = iadd %0, %0
-            {}
-            store_buffer[align 4 offset 64] %2, %5, %{}
-            yield
-          }}
-        }}",
-        lines(&|k| format!(
-            "%{}:b32 = load_buffer[align 4 offset {}] %2, %5",
-            1000 + k,
-            k % 16 * 4
-        )),
-        list(&|k| format!("%{}:b32", 4000 + k)),
-        list(&|k| format!("%{}:b32 = %{}", 2000 + k, 1000 + k)),
-        list(&|k| format!("%{}", 2000 + k)),
-        lines(&|k| format!("%{}:b32 = iadd %{}, %4999", 6000 + k, next(k))),
-        list(&|k| format!("%{}", 6000 + k)),
-        lines(&|k| format!(
-            "%{}:b32 = imul %{}, %4\n%{}:b32 = iadd %{}, %{}",
-            9001 + 2 * k,
-            9000 + 2 * k,
-            9002 + 2 * k,
-            9001 + 2 * k,
-            4000 + k
-        )),
-        9000 + 2 * COUNT,
-    );
-    let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    tepui_ir::validate(&s).unwrap_or_else(|e| panic!("{e}"));
-    let want = run(&s, 3).unwrap();
-    lower(&mut s, &Options::default(), &mut |_, _| ());
-    let p = compile_prepared(&s, &Options::default(), &mut |_, _| ()).unwrap();
-    assert!(p.stats.spills as usize > COUNT, "{:?}", p.stats);
-    let mut got = memory(3);
-    execute(&mut machine(), &p, &mut got).unwrap_or_else(|e| panic!("{e}\n{}", listing(&p)));
-    assert!(got.buffers[&(0, 0, 0)] == want.buffers[&(0, 0, 0)], "{}", listing(&p));
+    let agx = Agx(Options { check: true, ..Options::default() });
+    let t = programs::check_carried(&agx, || Model::new(true), 300);
+    assert_eq!(t.spilled, 1, "{t:?}");
 }

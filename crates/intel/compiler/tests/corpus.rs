@@ -1,27 +1,16 @@
 //! Third-party shaders of all stages: each is compiled or refused with a reason; the compiler finds no error in its own
-//! output, and the code of every number of channels decodes.
-//!
-//! Runs over `.spv` files below the directories in `TEPUI_SHADERS` (separated by colons), or else the corpus of
-//! `tools/corpus`, SPIR-V and WGSL, which it brings.
+//! output, and the code of every number of channels decodes. Compute shaders leave the same memory as the interpreter.
 
+mod rig;
+
+use rig::{Eu, GENERATIONS, Model, options};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use tepui_compiler_test::corpus;
 use tepui_intel_analysis::Code;
 use tepui_intel_analysis::scoreboard::{Rules, check as check_scoreboard};
 use tepui_intel_compiler::{Options, Program, compile};
 use tepui_intel_isa::{Generation, Inst};
 use tepui_ir::Stage;
-
-fn files() -> Vec<PathBuf> {
-    match std::env::var("TEPUI_SHADERS") {
-        Ok(list) => {
-            let dirs: Vec<PathBuf> = list.split(':').map(PathBuf::from).collect();
-            tepui_corpus::modules(&dirs).expect("the directories can be read")
-        }
-        Err(_) => [tepui_corpus::corpus(""), tepui_corpus::wgsl("")].concat(),
-    }
-}
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -85,43 +74,20 @@ fn one(mut s: tepui_ir::Shader, generation: Generation, name: &str, stage: Stage
 
 #[test]
 fn shaders_of_the_corpus_on_skylake() {
-    corpus(Generation::Gen9);
+    compile_all(Generation::Gen9);
 }
 
 #[test]
 fn shaders_of_the_corpus_on_tiger_lake() {
-    corpus(Generation::Gen12);
+    compile_all(Generation::Gen12);
 }
 
-fn corpus(generation: Generation) {
+fn compile_all(generation: Generation) {
     let mut t = Tally::default();
-    for f in files() {
-        let words = match tepui_corpus::read(&f) {
-            Ok(words) => words,
-            // naga does not take all WGSL that there is.
-            Err(e) if f.extension().is_some_and(|x| x == "wgsl") => {
-                println!("{e}");
-                continue;
-            }
-            Err(e) => panic!("{e}"),
-        };
-        let Ok(entries) = tepui_spirv::entry_points(&words) else { continue };
-        for (entry, stage) in entries {
-            let Some(stage) = stage else { continue };
-            let options = tepui_spirv::Options {
-                entry: Some(entry),
-                stage: Some(stage),
-                ..Default::default()
-            };
-            let name = f.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-            let Ok(s) = tepui_spirv::translate(&words, &options) else { continue };
-            let r = catch_unwind(AssertUnwindSafe(|| one(s, generation, &name, stage, &mut t)));
-            if let Err(p) = r {
-                let text = p.downcast_ref::<String>().cloned().unwrap_or_default();
-                t.wrong.push(format!("{name}: crashed: {}", text.lines().next().unwrap_or("")));
-            }
-        }
-    }
+    let crashed = corpus::each(&mut |entry| {
+        one(entry.shader.clone(), generation, entry.name, entry.stage, &mut t);
+    });
+    t.wrong.extend(crashed);
     for (stage, [all, both]) in &t.compiled {
         println!("{stage}: {all} compiled, {both} of them for 8 and 16 channels");
     }
@@ -129,4 +95,12 @@ fn corpus(generation: Generation) {
         println!("{:5} refused: {why} ({})", names.len(), names[0]);
     }
     assert!(t.wrong.is_empty(), "{:#?}", t.wrong);
+}
+
+#[test]
+fn compute_shaders_of_the_corpus_leave_what_the_interpreter_leaves() {
+    for generation in GENERATIONS {
+        let eu = Eu(generation, options(16));
+        corpus::run(&eu, || Model::new(generation)).has(99, 65, 69);
+    }
 }

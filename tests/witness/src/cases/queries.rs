@@ -323,6 +323,43 @@ fn threads() -> Case {
     })
 }
 
+/// Vertices and primitives of several indirect draws of one command.
+fn indirect() -> Case {
+    use vk::QueryPipelineStatisticFlags as F;
+    let about = "vertices and primitives of three draws whose counts are in memory";
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    Case::new("queries/statistics_indirect", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let pipeline = gpu.graphics(&stages(bench), &mesh_state(), &[])?;
+        let buffer = vertices(bench, &scattered(94, 12))?;
+        let arguments = gpu.buffer(&[12u32, 1, 0, 0, 6, 2, 3, 0, 6, 3, 0, 0])?;
+        let create = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PIPELINE_STATISTICS)
+            .query_count(1)
+            .pipeline_statistics(F::INPUT_ASSEMBLY_VERTICES | F::INPUT_ASSEMBLY_PRIMITIVES);
+        let queries = gpu.query_pool_of(&create)?;
+        let answers = gpu.output::<u64>(2)?;
+        let image = target(bench)?;
+        let pass = onto(&image);
+        gpu.submit(|c| {
+            c.reset_queries(queries, 1);
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                // It binds the pipeline, and is outside of the query.
+                c.draw(&pipeline, 3, 1);
+                c.query((queries, 0), vk::QueryControlFlags::empty(), || {
+                    let (device, from) = (&gpu.device, arguments.handle);
+                    // SAFETY: a pipeline and its vertex buffer are bound, and the buffer has three draws.
+                    unsafe { device.cmd_draw_indirect(c.handle, from, 0, 3, 16) };
+                });
+            });
+            c.query_results(queries, 1, 2, &answers);
+        })?;
+        let expected = [12 + 2 * 6 + 3 * 6, 4 + 2 * 2 + 3 * 2];
+        Ok(vec![Output::cpu("counts", &answers.read::<u64>(), &expected, Rule::Bits)])
+    })
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![
@@ -333,6 +370,7 @@ pub fn cases() -> Vec<Case> {
         fragments(),
         no_fragments(),
         threads(),
+        indirect(),
     ];
     cases.extend(statistics());
     cases

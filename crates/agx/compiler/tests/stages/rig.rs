@@ -1,7 +1,5 @@
 //! GLSL to programs and pictures.
 
-use std::collections::HashMap;
-
 use tepui_agx_bare::Machine;
 use tepui_agx_bare::draw::{Draw, Picture};
 pub use tepui_agx_bare::pair::Linking;
@@ -9,11 +7,11 @@ use tepui_agx_bare::pair::Pair;
 use tepui_agx_bare::shader::Bindings;
 use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::{Program, abi};
+use tepui_compiler_test::draws::{Triangle, floats_are_near};
+use tepui_compiler_test::reference::Pixel;
+pub use tepui_compiler_test::sources::{glsl as shader, wgsl};
 use tepui_format::Format;
-use tepui_ir::interp::Memory;
-use tepui_ir::{IoLoc, Shader, Stage};
-
-use tepui_compiler_test::reference::{self, Pixel, Words};
+use tepui_ir::{Shader, Stage};
 
 /// Side of the framebuffer.
 pub const SIDE: u16 = 32;
@@ -26,41 +24,6 @@ pub fn machine() -> Machine {
         ..Default::default()
     };
     Machine::new(options).expect("a machine")
-}
-
-/// GLSL to IR.
-pub fn shader(stage: Stage, source: &str) -> Shader {
-    let naga_stage = match stage {
-        Stage::Vertex => naga::ShaderStage::Vertex,
-        _ => naga::ShaderStage::Fragment,
-    };
-    let mut front = naga::front::glsl::Frontend::default();
-    let module = front
-        .parse(&naga::front::glsl::Options::from(naga_stage), source)
-        .unwrap_or_else(|e| panic!("{e:?}"));
-    spirv(&module, stage)
-}
-
-fn spirv(module: &naga::Module, stage: Stage) -> Shader {
-    let mut validator = naga::valid::Validator::new(
-        naga::valid::ValidationFlags::all(),
-        naga::valid::Capabilities::all(),
-    );
-    let info = validator.validate(module).unwrap_or_else(|e| panic!("{e:?}"));
-    let options = naga::back::spv::Options {
-        flags: naga::back::spv::WriterFlags::empty(),
-        ..Default::default()
-    };
-    let words =
-        naga::back::spv::write_vec(module, &info, &options, None).unwrap_or_else(|e| panic!("{e}"));
-    let options = tepui_spirv::Options { stage: Some(stage), ..Default::default() };
-    tepui_spirv::translate(&words, &options).unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// The stage of a WGSL module.
-pub fn wgsl(stage: Stage, source: &str) -> Shader {
-    let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{e}"));
-    spirv(&module, stage)
 }
 
 pub fn listing(p: &Program) -> String {
@@ -156,19 +119,14 @@ impl Case<'_> {
         (picture, v, f)
     }
 
+    fn triangle(&self) -> Triangle<'_> {
+        let (vertex, fragment) = (&self.vs, &self.fs);
+        Triangle { vertex, fragment, clear: self.clear, side: u32::from(SIDE) }
+    }
+
     /// The interpreter's result.
     pub fn reference(&self) -> Vec<Pixel> {
-        let mut memory = Memory::default();
-        let corners: Vec<Words> =
-            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0)
-                .expect("the interpreter runs the vertex shader");
-        let mut framebuffer = HashMap::new();
-        for c in 0..4u8 {
-            framebuffer.insert((IoLoc::Location(0), c), self.clear[usize::from(c)]);
-        }
-        let corners = [&corners[0], &corners[1], &corners[2]];
-        reference::triangle(&self.fs, &mut memory, corners, [u32::from(SIDE); 2], &framebuffer)
-            .expect("the interpreter runs the fragment shader")
+        self.triangle().reference()
     }
 
     pub fn check(&self) {
@@ -176,41 +134,20 @@ impl Case<'_> {
         for p in &mut want {
             p.alive &= (self.passes)(p);
         }
-        let mut covered = 0;
+        let formats = self.tile.formats;
+        let targets: Vec<u8> =
+            (0..).zip(&formats).filter(|(_, f)| f.is_some()).map(|(n, _)| n).collect();
+        let format = |n: u8| formats[usize::from(n)].expect("a target");
         for making in [Linking::Monolithic, Linking::Separate] {
             let (picture, v, f) = self.draw(making);
-            for (n, format) in self.tile.formats.iter().enumerate() {
-                let Some(format) = *format else { continue };
-                let bytes = &picture.colours[&(n as u8)];
-                for (k, p) in want.iter().enumerate() {
-                    if p.doubtful {
-                        continue;
-                    }
-                    covered += usize::from(p.alive);
-                    let size = format.info().block.bytes as usize;
-                    let got = texel(format, &bytes[k * size..]);
-                    for (c, &got) in got.iter().enumerate() {
-                        let key = (n as u8, c as u8);
-                        let word = p.colours.get(&key).copied();
-                        let Some(want) = (if p.alive { word } else { Some(self.clear[c]) }) else {
-                            continue;
-                        };
-                        let same = self.near(format, got, want);
-                        assert!(
-                            same,
-                            "{making:?}: pixel {} {}, colour {n} component {c}: {got:#x} ({}), not {want:#x} ({})\n{}\n{}",
-                            k % usize::from(SIDE),
-                            k / usize::from(SIDE),
-                            f32::from_bits(got),
-                            f32::from_bits(want),
-                            listing(&v),
-                            listing(&f)
-                        );
-                    }
-                }
-            }
+            let colour = |n, k| {
+                let size = format(n).info().block.bytes as usize;
+                texel(format(n), &picture.colours[&n][k * size..])
+            };
+            let near = |n, got, want| self.near(format(n), got, want);
+            let what = || format!("{making:?}\n{}\n{}", listing(&v), listing(&f));
+            self.triangle().compare(&want, &targets, &colour, &near, &what);
         }
-        assert!(covered > 100, "{covered} pixels are too few");
     }
 
     fn near(&self, format: Format, got: u32, want: u32) -> bool {
@@ -218,13 +155,11 @@ impl Case<'_> {
         if numeric.is_integer() {
             return got == want;
         }
-        let (g, mut w) = (f64::from(f32::from_bits(got)), f64::from(f32::from_bits(want)));
-        let mut tolerance = self.tolerance * g.abs().max(1.0);
-        if numeric == tepui_format::Numeric::Unorm {
-            w = w.clamp(0.0, 1.0);
-            tolerance += 0.51 / 255.0;
+        if numeric != tepui_format::Numeric::Unorm {
+            return floats_are_near(self.tolerance, got, want);
         }
-        (g - w).abs() <= tolerance || got == want
+        let (g, w) = (f64::from(f32::from_bits(got)), f64::from(f32::from_bits(want)));
+        (g - w.clamp(0.0, 1.0)).abs() <= self.tolerance + 0.51 / 255.0 || got == want
     }
 }
 

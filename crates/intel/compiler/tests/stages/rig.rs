@@ -1,7 +1,8 @@
 //! GLSL and WGSL to programs and pictures.
 
-use std::collections::HashMap;
-use tepui_compiler_test::reference::{self, Pixel, Words};
+use tepui_compiler_test::draws::{Triangle, floats_are_near};
+use tepui_compiler_test::reference::Pixel;
+pub use tepui_compiler_test::sources::{glsl as shader, wgsl};
 use tepui_intel_analysis::Code;
 use tepui_intel_analysis::scoreboard::{self, Rules};
 use tepui_intel_bare::draw::{Draw, Format, Picture};
@@ -9,8 +10,7 @@ use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_chips::chip;
 use tepui_intel_compiler::{FragmentState, Options, Program, compile};
 use tepui_intel_isa::{Generation, Inst};
-use tepui_ir::interp::Memory;
-use tepui_ir::{IoLoc, Shader, Stage};
+use tepui_ir::{Shader, Stage};
 
 /// Side of the targets.
 pub const SIDE: u32 = 32;
@@ -30,41 +30,6 @@ pub fn machine() -> Machine {
         Generation::Gen12 => "tgl",
     };
     Machine::new(chip(id).expect("a chip"), options)
-}
-
-/// GLSL to IR.
-pub fn shader(stage: Stage, source: &str) -> Shader {
-    let naga_stage = match stage {
-        Stage::Vertex => naga::ShaderStage::Vertex,
-        _ => naga::ShaderStage::Fragment,
-    };
-    let mut front = naga::front::glsl::Frontend::default();
-    let module = front
-        .parse(&naga::front::glsl::Options::from(naga_stage), source)
-        .unwrap_or_else(|e| panic!("{e:?}"));
-    spirv(&module, stage)
-}
-
-fn spirv(module: &naga::Module, stage: Stage) -> Shader {
-    let mut validator = naga::valid::Validator::new(
-        naga::valid::ValidationFlags::all(),
-        naga::valid::Capabilities::all(),
-    );
-    let info = validator.validate(module).unwrap_or_else(|e| panic!("{e:?}"));
-    let options = naga::back::spv::Options {
-        flags: naga::back::spv::WriterFlags::empty(),
-        ..Default::default()
-    };
-    let words =
-        naga::back::spv::write_vec(module, &info, &options, None).unwrap_or_else(|e| panic!("{e}"));
-    let options = tepui_spirv::Options { stage: Some(stage), ..Default::default() };
-    tepui_spirv::translate(&words, &options).unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// The stage of a WGSL module.
-pub fn wgsl(stage: Stage, source: &str) -> Shader {
-    let module = naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{e}"));
-    spirv(&module, stage)
 }
 
 pub fn listing(p: &Program) -> String {
@@ -176,19 +141,13 @@ impl Case<'_> {
         picture
     }
 
+    fn triangle(&self) -> Triangle<'_> {
+        Triangle { vertex: &self.vs, fragment: &self.fs, clear: self.clear, side: SIDE }
+    }
+
     /// The interpreter's result.
     pub fn reference(&self) -> Vec<Pixel> {
-        let mut memory = Memory::default();
-        let corners: Vec<Words> =
-            reference::vertices(&self.vs, &mut memory, (0, 3), 0, &|_, _, _| 0)
-                .expect("the interpreter runs the vertex shader");
-        let mut framebuffer = HashMap::new();
-        for c in 0..4u8 {
-            framebuffer.insert((IoLoc::Location(0), c), self.clear[usize::from(c)]);
-        }
-        let corners = [&corners[0], &corners[1], &corners[2]];
-        reference::triangle(&self.fs, &mut memory, corners, [SIDE; 2], &framebuffer)
-            .expect("the interpreter runs the fragment shader")
+        self.triangle().reference()
     }
 
     /// Compares at each number of channels that the fragment program has, and with all.
@@ -203,40 +162,14 @@ impl Case<'_> {
     }
 
     fn compare(&self, want: &[Pixel], picture: &Picture, [v, f]: &[Program; 2], width: u8) {
-        let mut covered = 0;
-        for (n, (format, colours)) in self.targets.iter().zip(&picture.colours).enumerate() {
-            assert_eq!(want.len(), colours.len());
-            for (k, (p, got)) in want.iter().zip(colours).enumerate() {
-                if p.doubtful {
-                    continue;
-                }
-                covered += usize::from(p.alive);
-                for (c, &got) in got.iter().enumerate() {
-                    let word = p.colours.get(&(n as u8, c as u8)).copied();
-                    let Some(want) = (if p.alive { word } else { Some(self.clear[c]) }) else {
-                        continue;
-                    };
-                    assert!(
-                        self.near(*format, got, want),
-                        "{width}: pixel {} {}, colour {n} component {c}: {got:#x} ({}), not {want:#x} ({})\n{}\n{}",
-                        k % SIDE as usize,
-                        k / SIDE as usize,
-                        f32::from_bits(got),
-                        f32::from_bits(want),
-                        listing(v),
-                        listing(f)
-                    );
-                }
-            }
-        }
-        assert!(covered > 100, "{covered} pixels are too few");
-    }
-
-    fn near(&self, format: Format, got: u32, want: u32) -> bool {
-        if format != Format::Float {
-            return got == want;
-        }
-        let (g, w) = (f64::from(f32::from_bits(got)), f64::from(f32::from_bits(want)));
-        (g - w).abs() <= self.tolerance * g.abs().max(1.0) || got == want
+        let targets: Vec<u8> = (0..self.targets.len() as u8).collect();
+        assert_eq!(want.len(), picture.colours[0].len());
+        let colour = |n: u8, k: usize| picture.colours[usize::from(n)][k].to_vec();
+        let near = |n: u8, got, want| match self.targets[usize::from(n)] {
+            Format::Float => floats_are_near(self.tolerance, got, want),
+            _ => got == want,
+        };
+        let what = || format!("{width}\n{}\n{}", listing(v), listing(f));
+        self.triangle().compare(want, &targets, &colour, &near, &what);
     }
 }

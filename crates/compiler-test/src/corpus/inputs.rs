@@ -1,10 +1,9 @@
 //! Random memory and inputs for shaders of the corpus.
 
-use tepui_agx_bare::bind::quantise;
-use tepui_agx_bare::image::format_of;
 use tepui_ir::interp::{ImageData, Memory, SamplerData, Wrap};
 use tepui_ir::{Dim, ImageFormat, NumKind, ResKind, Resource, Shader};
 use tepui_ir_gen::Rng;
+use tepui_ir_gen::texels::{format_of, quantise};
 
 /// Bytes of each buffer.
 const BUFFER: usize = 1 << 14;
@@ -20,13 +19,17 @@ pub enum WordDistribution {
     Moderate,
     /// Numbers from 1 to 4 only, which are indices inside most arrays.
     Small,
+    /// Floats of moderate size only: no denormal, which GPUs may take for zero.
+    Floats,
 }
 
 impl WordDistribution {
     fn word(self, rng: &mut Rng) -> u32 {
         match (self, rng.below(3)) {
             (WordDistribution::Small, _) => 1 + rng.below(4) as u32,
-            (_, 0) => ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits(),
+            (WordDistribution::Floats, _) | (_, 0) => {
+                ((rng.below(4096) as f32 - 2048.0) / 64.0).to_bits()
+            }
             (WordDistribution::Any, 1) => rng.below(16) as u32,
             (WordDistribution::Any, _) => rng.int(32) as u32,
             (WordDistribution::Moderate, _) => 1 + rng.below(15) as u32,
