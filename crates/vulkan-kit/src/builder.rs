@@ -40,33 +40,15 @@ impl<'a> MetaBuilder<'a> {
         MetaBuilder { ir, lanes: self.lanes, words: self.words }
     }
 
-    /// A word of the driver's.
-    pub fn driver(&mut self, word: u32) -> Value {
-        self.driver_at(4 * word, Type::B32)
-    }
-
-    /// A value among the driver's words, at a byte offset.
-    fn driver_at(&mut self, offset: u32, ty: Type) -> Value {
-        let at = self.ir.u32(offset);
+    /// A field of the driver's words.
+    pub fn word<S, T: Member>(&mut self, field: Field<S, T>) -> Value {
+        let at = self.ir.u32(field.offset());
         let op = match self.words {
             Words::Uniform => Op::LoadUniform,
             Words::Push => Op::LoadPush,
         };
+        let ty = Type::vec(T::BITS, 1);
         self.ir.load(op, Mem { align_log2: 2, ..Mem::default() }, &[at], ty)
-    }
-
-    /// Two words of the driver's as an address.
-    pub fn driver_long(&mut self, word: u32) -> Value {
-        let (low, high) = (self.driver(word), self.driver(word + 1));
-        let (low, high) = (self.ir.convert(Op::U2U, low, 64), self.ir.convert(Op::U2U, high, 64));
-        let n = self.ir.u32(32);
-        let high = self.ir.binary(Op::IShl, high, n);
-        self.ir.binary(Op::IOr, high, low)
-    }
-
-    /// A field of the driver's words.
-    pub fn word<S, T: Member>(&mut self, field: Field<S, T>) -> Value {
-        self.driver_at(field.offset(), Type::vec(T::BITS, 1))
     }
 
     /// A field of a structure in memory.

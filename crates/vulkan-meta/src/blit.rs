@@ -1,7 +1,7 @@
 //! Blits: copies of pixels with conversion, scaling and filter.
 
-use bytemuck::bytes_of;
 use tepui_ir::NumKind;
+use tepui_sysval::Words as _;
 use tepui_vulkan::backend::{Backend, Blit};
 use tepui_vulkan::{Result, vk};
 
@@ -52,7 +52,7 @@ fn blit_aspect<E: MetaEncoder>(
     let source = Binding::Sampled(from.whole(), linear);
     let area = Area { of: to, first: words.to, size: words.size };
     let program = |to| Program::Blit { kind, volume: from.is_volume(), to };
-    convert(e, source, &area, aspect, program, bytes_of(&words))
+    convert(e, source, &area, aspect, program, words.words())
 }
 
 /// Runs a program that writes all texels of an area after a conversion: by stores to binding 1, or by drawing.
@@ -62,13 +62,12 @@ pub(crate) fn convert<E: MetaEncoder>(
     area: &Area<'_, E::Backend>,
     aspect: vk::ImageAspectFlags,
     program: impl Fn(Output) -> Program,
-    words: &[u8],
+    words: &[u32],
 ) -> Result<()> {
     let Area { of: to, first, size } = *area;
     if size.contains(&0) {
         return Ok(());
     }
-    let words: &[u32] = bytemuck::cast_slice(words);
     let target = to.as_array(to.format);
     if e.stores(&target) {
         e.before_writes(area)?;

@@ -1,7 +1,7 @@
 //! Clears of attachments by rectangles in a rendering.
 
-use bytemuck::bytes_of;
 use tepui_ir::NumKind;
+use tepui_sysval::Words as _;
 use tepui_vulkan::backend::{Attachment, Backend, Condition, Rendering};
 use tepui_vulkan::{Result, vk};
 
@@ -98,7 +98,7 @@ pub fn rectangle<E: MetaEncoder>(
     let Clear { colours, integers, words, depth, stencil } = clear;
     e.draw(&Rectangle {
         fragment: Program::ClearFragments { colours: *colours, integers: *integers },
-        words: bytemuck::cast_slice(bytes_of(words)),
+        words: words.words(),
         bindings: &[],
         state: draw::state(samples, depth.is_some(), *stencil),
         rect: rect.rect,

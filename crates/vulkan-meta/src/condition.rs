@@ -1,13 +1,13 @@
 //! Draws and dispatches under a condition, or with their number in memory, for hardware that has neither: copies of their parameters
 //! in which those that do not happen have no instances or workgroups.
 
-use bytemuck::bytes_of;
+use tepui_sysval::Words as _;
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch, Draw};
 
 use crate::encoder::{Launch, MetaEncoder};
 use crate::program::Program;
-use crate::words::{ElementWords, split};
+use crate::words::ElementWords;
 
 /// Words of the parameters of a draw.
 const fn draw_words(indexed: bool) -> u8 {
@@ -17,9 +17,8 @@ const fn draw_words(indexed: bool) -> u8 {
 /// Runs a program that copies elements of words, after all work before and before all later work.
 fn elements<E: MetaEncoder>(e: &mut E, program: Program, words: &ElementWords) -> Result<()> {
     let threads = [words.count, 1, 1];
-    let words: &[u32] = bytemuck::cast_slice(bytes_of(words));
     e.order()?;
-    e.launch(&Launch { program, words, bindings: &[], threads })?;
+    e.launch(&Launch { program, words: words.words(), bindings: &[], threads })?;
     e.order()
 }
 
@@ -40,9 +39,9 @@ pub fn counted<E: MetaEncoder>(
     let own = 4 * u32::from(words);
     let to = e.reserve(u64::from(own) * u64::from(max_draws.max(1)))?;
     let all = ElementWords {
-        from: split(address),
-        to: split(to),
-        decides: split(count),
+        from: address.into(),
+        to: to.into(),
+        decides: count.into(),
         stride,
         count: max_draws,
         inverted: 0,
@@ -61,9 +60,9 @@ fn conditional<E: MetaEncoder>(
 ) -> Result<u64> {
     let to = e.reserve(4 * u64::from(words) * u64::from(count.max(1)))?;
     let all = ElementWords {
-        from: split(from),
-        to: split(to),
-        decides: split(condition.address),
+        from: from.into(),
+        to: to.into(),
+        decides: condition.address.into(),
         stride,
         count,
         inverted: u32::from(condition.inverted),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bytemuck::bytes_of;
 use tepui_format::Format;
+use tepui_sysval::Words as _;
 use tepui_vulkan::backend::{Addresses, Backend, BufferPixels, ImageCopy, ImageInfo};
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
@@ -12,7 +12,7 @@ use crate::draw::{self, Draw};
 use crate::encoder::{Launch, MetaEncoder};
 use crate::program::Program;
 use crate::view::{Area, Arrangement, Binding, Level, Memory, Texels};
-use crate::words::{CopyWords, FillWords, split};
+use crate::words::{CopyWords, FillWords};
 
 /// Units of a row of a copy of bytes: no side of the dispatch overflows.
 const ROW: u64 = 1024;
@@ -50,10 +50,10 @@ pub fn buffer<E: MetaEncoder>(e: &mut E, from: u64, to: u64, size: u64) -> Resul
 /// As [`MetaEncoder::launch`].
 pub fn fill<E: MetaEncoder>(e: &mut E, address: u64, size: u64, word: u32) -> Result<()> {
     let count = (size / 4) as u32;
-    let words = FillWords { to: split(address), count, word };
+    let words = FillWords { to: address.into(), count, word };
     e.launch(&Launch {
         program: Program::Fill,
-        words: bytemuck::cast_slice(std::slice::from_ref(&words)),
+        words: words.words(),
         bindings: &[],
         threads: [count, 1, 1],
     })
@@ -64,10 +64,10 @@ pub fn fill<E: MetaEncoder>(e: &mut E, address: u64, size: u64, word: u32) -> Re
 /// # Errors
 /// As [`MetaEncoder::launch`].
 pub fn word<E: MetaEncoder>(e: &mut E, address: u64, word: u32) -> Result<()> {
-    let words = FillWords { to: split(address), count: 1, word };
+    let words = FillWords { to: address.into(), count: 1, word };
     e.launch(&Launch {
         program: Program::Word,
-        words: bytemuck::cast_slice(std::slice::from_ref(&words)),
+        words: words.words(),
         bindings: &[],
         threads: [1; 3],
     })
@@ -199,7 +199,7 @@ fn texels<B: Backend, E: MetaEncoder<Backend = B>>(
         return Ok(());
     }
     let words = CopyWords { from: from.words(*from_first), to: to.words(*to_first), size };
-    let words: &[u32] = bytemuck::cast_slice(bytes_of(&words));
+    let words = words.words();
     let program = match (from, to) {
         (Texels::Drawn(..), _) => {
             return Err(Error::unsupported("a copy from texels that can only be drawn"));

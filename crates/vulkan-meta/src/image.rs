@@ -4,10 +4,11 @@ use tepui_ir::{
     Access, Attrs, Builtin, Dim, Image, ImageFormat, Interp, IoLoc, IoSlot, NumKind, Op, ResKind,
     Resource, Sampling, TexOperands, Type, Value,
 };
+use tepui_sysval::Field;
 use tepui_vulkan_kit::MetaBuilder;
 
 use crate::program::{Output, Resolve};
-use crate::words::{BlitWords, ResolveWords, word};
+use crate::words::{BlitWords, ResolveWords};
 
 /// A binding of set 0 as an image; two-dimensional ones are arrays.
 pub fn image(
@@ -110,19 +111,19 @@ pub fn write_fragment(m: &mut MetaBuilder<'_>, output: Output, kind: NumKind, te
     m.ir.effect(Op::StoreOutput, slot(loc, 0, kind), &[value, zero]);
 }
 
-/// Numbers plus the words from word `w` on.
-pub fn plus(m: &mut MetaBuilder<'_>, at: [Value; 3], w: u32) -> [Value; 3] {
+/// Numbers plus the words of a field.
+pub fn plus<S>(m: &mut MetaBuilder<'_>, at: [Value; 3], first: Field<S, [u32; 3]>) -> [Value; 3] {
     [0, 1, 2].map(|k| {
-        let first = m.driver(w + k);
-        m.op(Op::IAdd, at[k as usize], first)
+        let first = m.word(first.at(k));
+        m.op(Op::IAdd, at[k], first)
     })
 }
 
-/// Whether numbers are below the words from word `w` on.
-pub fn inside(m: &mut MetaBuilder<'_>, at: [Value; 3], w: u32) -> Value {
+/// Whether numbers are below the words of a field.
+pub fn inside<S>(m: &mut MetaBuilder<'_>, at: [Value; 3], end: Field<S, [u32; 3]>) -> Value {
     let [x, y, z] = [0, 1, 2].map(|k| {
-        let end = m.driver(w + k);
-        m.op(Op::ULt, at[k as usize], end)
+        let end = m.word(end.at(k));
+        m.op(Op::ULt, at[k], end)
     });
     let xy = m.op(Op::IAnd, x, y);
     m.op(Op::IAnd, xy, z)
@@ -135,8 +136,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a program whose destination begins where the words from word `first` on say.
-    pub fn new(m: &mut MetaBuilder<'_>, output: Output, first: u32) -> Place {
+    /// The place of a program whose destination begins where a field says.
+    pub fn new<S>(m: &mut MetaBuilder<'_>, output: Output, first: Field<S, [u32; 3]>) -> Place {
         if output == Output::Store {
             return Place { output, at: m.id() };
         }
@@ -144,17 +145,17 @@ impl Place {
         let [x, y] = [0, 1].map(|c| {
             let v = m.ir.extract(centre, c);
             let v = m.ir.convert(Op::F2U, v, 32);
-            let first = m.driver(first + c);
+            let first = m.word(first.at(c as usize));
             m.op(Op::ISub, v, first)
         });
         Place { output, at: [x, y, m.ir.builtin(Builtin::Layer, Type::B32)] }
     }
 
-    /// Does something with the place if it is below the words from word `size` on; fragments always are.
-    pub fn when_inside(
+    /// Does something with the place if it is below the words of a field; fragments always are.
+    pub fn when_inside<S>(
         self,
         m: &mut MetaBuilder<'_>,
-        size: u32,
+        size: Field<S, [u32; 3]>,
         f: impl FnOnce(&mut MetaBuilder<'_>, [Value; 3]),
     ) {
         if self.output != Output::Store {
@@ -165,8 +166,14 @@ impl Place {
     }
 }
 
-/// Stores a texel to the image at binding 1, or writes the fragment; `to` is the word of the destination's first texel.
-fn put(m: &mut MetaBuilder<'_>, place: [Value; 3], to: u32, sink: &Sink, texel: Value) {
+/// Stores a texel to the image at binding 1, or writes the fragment; `to` is the destination's first texel.
+fn put<S>(
+    m: &mut MetaBuilder<'_>,
+    place: [Value; 3],
+    to: Field<S, [u32; 3]>,
+    sink: &Sink,
+    texel: Value,
+) {
     match sink.target {
         Some(target) => {
             let at = plus(m, place, to);
@@ -195,24 +202,24 @@ impl Sink {
 
 /// Samples the source at the centre of each pixel of the destination.
 pub(crate) fn blit(m: &mut MetaBuilder<'_>, kind: NumKind, volume: bool, output: Output) {
-    let place = Place::new(m, output, word!(BlitWords, to));
+    let place = Place::new(m, output, BlitWords::TO);
     let dim = if volume { Dim::D3 } else { Dim::D2 };
     let source = image(m, 0, ResKind::CombinedTextureSampler, kind, dim, false);
     let sink = Sink::new(m, output, kind);
-    place.when_inside(m, word!(BlitWords, size), |m, id| {
+    place.when_inside(m, BlitWords::SIZE, |m, id| {
         let half = m.ir.f32(0.5);
         let mut coords: Vec<Value> = (0..if volume { 3 } else { 2 })
             .map(|k| {
-                let f = m.ir.convert(Op::U2F, id[k as usize], 32);
+                let f = m.ir.convert(Op::U2F, id[k], 32);
                 let f = m.op(Op::FAdd, f, half);
-                let (scale, offset) =
-                    (m.driver(word!(BlitWords, scale) + k), m.driver(word!(BlitWords, offset) + k));
+                let scale = m.word(BlitWords::SCALE.at(k));
+                let offset = m.word(BlitWords::OFFSET.at(k));
                 let f = m.op(Op::FMul, f, scale);
                 m.op(Op::FAdd, f, offset)
             })
             .collect();
         if !volume {
-            let first = m.driver(word!(BlitWords, layer));
+            let first = m.word(BlitWords::LAYER);
             let layer = m.op(Op::IAdd, id[2], first);
             coords.push(m.ir.convert(Op::U2F, layer, 32));
         }
@@ -224,7 +231,7 @@ pub(crate) fn blit(m: &mut MetaBuilder<'_>, kind: NumKind, volume: bool, output:
             &[source, source, at, lod],
             Type::vec(32, 4),
         );
-        put(m, id, word!(BlitWords, to), &sink, texel);
+        put(m, id, BlitWords::TO, &sink, texel);
     });
 }
 
@@ -236,17 +243,17 @@ pub(crate) fn resolve(
     how: Resolve,
     output: Output,
 ) {
-    let place = Place::new(m, output, word!(ResolveWords, to));
+    let place = Place::new(m, output, ResolveWords::TO);
     let source = image(m, 0, ResKind::Texture, kind, Dim::D2, true);
     let sink = Sink::new(m, output, kind);
-    place.when_inside(m, word!(ResolveWords, size), |m, id| {
-        let from = plus(m, id, word!(ResolveWords, from));
+    place.when_inside(m, ResolveWords::SIZE, |m, id| {
+        let from = plus(m, id, ResolveWords::FROM);
         let from = m.ir.vec(&from);
         let texel = reduce(m, kind, samples, how, |m, n| {
             let sample = m.ir.u32(u32::from(n));
             fetch(m, source, kind, from, Some(sample))
         });
-        put(m, id, word!(ResolveWords, to), &sink, texel);
+        put(m, id, ResolveWords::TO, &sink, texel);
     });
 }
 

@@ -3,13 +3,13 @@
 use tepui_ir::{Op, Type, Value};
 use tepui_vulkan_kit::MetaBuilder;
 
-use crate::words::{ElementWords, FillWords, QueryWords, word};
+use crate::words::{ElementWords, FillWords, QueryWords};
 
 /// Fills words.
 pub(crate) fn fill(m: &mut MetaBuilder<'_>) {
     let [x, ..] = m.id();
-    let base = m.driver_long(word!(FillWords, to));
-    let (count, word) = (m.driver(word!(FillWords, count)), m.driver(word!(FillWords, word)));
+    let base = m.word(FillWords::TO);
+    let (count, word) = (m.word(FillWords::COUNT), m.word(FillWords::WORD));
     let inside = m.op(Op::ULt, x, count);
     m.when(inside, |m| {
         let x = m.long(x);
@@ -21,7 +21,7 @@ pub(crate) fn fill(m: &mut MetaBuilder<'_>) {
 
 /// Writes one word.
 pub(crate) fn word(m: &mut MetaBuilder<'_>) {
-    let (at, word) = (m.driver_long(word!(FillWords, to)), m.driver(word!(FillWords, word)));
+    let (at, word) = (m.word(FillWords::TO), m.word(FillWords::WORD));
     m.store(at, word, 0);
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn condition(m: &mut MetaBuilder<'_>, words: u8) {
         m,
         words,
         |m, _, word| {
-            let (zero, inverted) = (m.ir.u32(0), m.driver(word!(ElementWords, inverted)));
+            let (zero, inverted) = (m.ir.u32(0), m.word(ElementWords::INVERTED));
             let v = m.load(word, Type::B32, 0);
             let is_set = m.op(Op::INe, v, zero);
             let inverts = m.op(Op::INe, inverted, zero);
@@ -63,11 +63,10 @@ fn copy_elements(
     cleared: impl Fn(i32) -> bool,
 ) {
     let [x, ..] = m.id();
-    let from = m.driver_long(word!(ElementWords, from));
-    let to = m.driver_long(word!(ElementWords, to));
-    let decides = m.driver_long(word!(ElementWords, decides));
-    let (stride, count) =
-        (m.driver(word!(ElementWords, stride)), m.driver(word!(ElementWords, count)));
+    let from = m.word(ElementWords::FROM);
+    let to = m.word(ElementWords::TO);
+    let decides = m.word(ElementWords::DECIDES);
+    let (stride, count) = (m.word(ElementWords::STRIDE), m.word(ElementWords::COUNT));
     let inside = m.op(Op::ULt, x, count);
     m.when(inside, |m| {
         let kept = keeps(m, x, decides);
@@ -98,15 +97,11 @@ pub(crate) struct Queries {
 /// Copies results; values and availability are 64 bits each ([`tepui_vulkan_kit::QueryLayout`]).
 pub(crate) fn queries(m: &mut MetaBuilder<'_>, q: &Queries) {
     let [x, ..] = m.id();
-    let count = m.driver(word!(QueryWords, count));
+    let count = m.word(QueryWords::COUNT);
     let inside = m.op(Op::ULt, x, count);
-    let [values, available, to, stride] = [
-        word!(QueryWords, values),
-        word!(QueryWords, available),
-        word!(QueryWords, to),
-        word!(QueryWords, stride),
-    ]
-    .map(|w| m.driver_long(w));
+    let [values, available, to, stride] =
+        [QueryWords::VALUES, QueryWords::AVAILABLE, QueryWords::TO, QueryWords::STRIDE]
+            .map(|field| m.word(field));
     let value_b = if q.pairs { 16 } else { 8 };
     m.when(inside, |m| {
         let i = m.long(x);

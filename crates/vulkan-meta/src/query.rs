@@ -1,11 +1,11 @@
 //! Copies of query results.
 
-use bytemuck::bytes_of;
+use tepui_sysval::Words as _;
 use tepui_vulkan::{Result, vk};
 
 use crate::encoder::{Launch, MetaEncoder};
 use crate::program::Program;
-use crate::words::{QueryWords, split};
+use crate::words::QueryWords;
 
 /// Queries to copy, as [`tepui_vulkan_kit::QueryLayout`] lays them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,10 @@ pub fn copy<E: MetaEncoder>(
 ) -> Result<()> {
     let count = results.count;
     let words = QueryWords {
-        values: split(results.values),
-        available: split(results.available),
-        to: split(address),
-        stride: split(stride),
+        values: results.values.into(),
+        available: results.available.into(),
+        to: address.into(),
+        stride: stride.into(),
         count,
     };
     let program = Program::Queries {
@@ -48,8 +48,7 @@ pub fn copy<E: MetaEncoder>(
         availability: flags.contains(vk::QueryResultFlags::WITH_AVAILABILITY),
         partial: flags.intersects(vk::QueryResultFlags::PARTIAL | vk::QueryResultFlags::WAIT),
     };
-    let words: &[u32] = bytemuck::cast_slice(bytes_of(&words));
     e.order()?;
-    e.launch(&Launch { program, words, bindings: &[], threads: [count, 1, 1] })?;
+    e.launch(&Launch { program, words: words.words(), bindings: &[], threads: [count, 1, 1] })?;
     e.order()
 }

@@ -1,7 +1,7 @@
 //! Resolves of multisampled images.
 
-use bytemuck::bytes_of;
 use tepui_ir::NumKind;
+use tepui_sysval::Words as _;
 use tepui_vulkan::backend::ImageRef;
 use tepui_vulkan::{Result, vk};
 
@@ -45,7 +45,7 @@ pub fn region<E: MetaEncoder>(
         let program = |to| Program::Resolve { kind, samples, how, to };
         let binding = Binding::Texture(source.as_array(source.format));
         let area = Area { of: target, first: words.to, size: words.size };
-        convert(e, binding, &area, aspect_mask, program, bytes_of(&words))?;
+        convert(e, binding, &area, aspect_mask, program, words.words())?;
     }
     Ok(())
 }

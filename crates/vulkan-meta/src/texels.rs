@@ -3,18 +3,14 @@
 use std::cmp::Ordering;
 
 use tepui_ir::{Builtin, Dim, Op, ResKind, Type, Value};
+use tepui_sysval::Field;
 use tepui_vulkan_kit::MetaBuilder;
 
 use crate::image::{self, Place};
 use crate::packing::{Numbers, Packing};
 use crate::program::{Order, Output, Side};
 use crate::view::TileBits;
-use crate::words::{CopyWords, SideWords, word};
-
-/// The words of the two sides.
-const FROM: u32 = word!(CopyWords, from);
-const TO: u32 = word!(CopyWords, to);
-const SIZE: u32 = word!(CopyWords, size);
+use crate::words::{CopyWords, SideWords};
 
 /// Spreads the bits of a number of at most 8 or 16 bits: every other bit is free for another's.
 pub fn spread(m: &mut MetaBuilder<'_>, v: Value, bits: u32) -> Value {
@@ -29,32 +25,31 @@ pub fn spread(m: &mut MetaBuilder<'_>, v: Value, bits: u32) -> Value {
     v
 }
 
-/// The address of an element of memory whose [`SideWords`] begin at word `w`.
-pub fn address(
+/// The address of an element of memory that the words of a side describe.
+pub fn address<S>(
     m: &mut MetaBuilder<'_>,
-    w: u32,
+    side: Field<S, SideWords>,
     order: Order,
     element: u32,
     at: [Value; 3],
 ) -> Value {
-    let base = m.driver_long(w + word!(SideWords, base));
-    let [x, y, z] = image::plus(m, at, w + word!(SideWords, first));
-    let pitch = m.driver(w + word!(SideWords, pitch));
-    let slice = w + word!(SideWords, slice_pitch);
+    let base = m.word(side.then(SideWords::BASE));
+    let [x, y, z] = image::plus(m, at, side.then(SideWords::FIRST));
+    let pitch = m.word(side.then(SideWords::PITCH));
+    let slice = m.word(side.then(SideWords::SLICE_PITCH));
     if let Order::Bits(bits) = order {
-        let rows = m.driver(slice);
+        let rows = m.ir.convert(Op::U2U, slice, 32);
         let down = m.op(Op::IMul, z, rows);
         let y = m.op(Op::IAdd, y, down);
         let offset = in_tiles(m, bits, pitch, element, [x, y]);
         return m.op(Op::IAdd, base, offset);
     }
-    let slice = m.driver_long(slice);
     let z = m.long(z);
     let deep = m.op(Op::IMul, z, slice);
     let start = m.op(Op::IAdd, base, deep);
     let index = if order == Order::Morton {
-        let log2 = w + word!(SideWords, tile_log2);
-        let (lw, lh) = (m.driver(log2), m.driver(log2 + 1));
+        let log2 = side.then(SideWords::TILE_LOG2);
+        let (lw, lh) = (m.word(log2.at(0)), m.word(log2.at(1)));
         let one = m.ir.u32(1);
         let inside = |m: &mut MetaBuilder<'_>, v: Value, l: Value| {
             let n = m.op(Op::IShl, one, l);
@@ -129,10 +124,11 @@ fn deposit(m: &mut MetaBuilder<'_>, v: Value, mask: u32) -> Value {
 
 /// Copies elements of `units` units of `unit` bytes between two pieces of memory, in an order each.
 pub(crate) fn copy_memory(m: &mut MetaBuilder<'_>, unit: u8, units: u8, orders: [Order; 2]) {
-    Place::new(m, Output::Store, 0).when_inside(m, SIZE, |m, at| {
+    let place = Place::new(m, Output::Store, CopyWords::TO.then(SideWords::FIRST));
+    place.when_inside(m, CopyWords::SIZE, |m, at| {
         let element = u32::from(unit) * u32::from(units);
-        let a = address(m, FROM, orders[0], element, at);
-        let b = address(m, TO, orders[1], element, at);
+        let a = address(m, CopyWords::FROM, orders[0], element, at);
+        let b = address(m, CopyWords::TO, orders[1], element, at);
         let ty = match unit {
             1 => Type::vec(8, 1),
             2 => Type::vec(16, 1),
@@ -195,7 +191,7 @@ pub(crate) fn copy_texels(m: &mut MetaBuilder<'_>, from: Side, to: Side, samples
         Side::Drawn(output, _) => output,
         _ => Output::Store,
     };
-    let place = Place::new(m, output, TO + word!(SideWords, first));
+    let place = Place::new(m, output, CopyWords::TO.then(SideWords::FIRST));
     let ms = samples > 1;
     let mut binding = 0;
     let mut image_of = |m: &mut MetaBuilder<'_>, side: Side, kind: ResKind| {
@@ -206,19 +202,21 @@ pub(crate) fn copy_texels(m: &mut MetaBuilder<'_>, from: Side, to: Side, samples
     };
     let source = image_of(m, from, ResKind::Texture);
     let target = image_of(m, to, ResKind::StorageImage);
-    place.when_inside(m, SIZE, |m, at| {
-        let locate = |m: &mut MetaBuilder<'_>, side: Side, image: Option<Value>, w: u32| match side
-        {
-            Side::Memory(order) => {
-                let element = u32::from(a.bytes) * u32::from(samples);
-                Location::Address(address(m, w, order, element, at))
-            }
-            _ => image.map_or(Location::Fragment, |image| {
-                let at = image::plus(m, at, w + word!(SideWords, first));
-                Location::Image(image, m.ir.vec(&at))
-            }),
-        };
-        let (source, target) = (locate(m, from, source, FROM), locate(m, to, target, TO));
+    place.when_inside(m, CopyWords::SIZE, |m, at| {
+        type Words = Field<CopyWords, SideWords>;
+        let locate =
+            |m: &mut MetaBuilder<'_>, side: Side, image: Option<Value>, w: Words| match side {
+                Side::Memory(order) => {
+                    let element = u32::from(a.bytes) * u32::from(samples);
+                    Location::Address(address(m, w, order, element, at))
+                }
+                _ => image.map_or(Location::Fragment, |image| {
+                    let at = image::plus(m, at, w.then(SideWords::FIRST));
+                    Location::Image(image, m.ir.vec(&at))
+                }),
+            };
+        let source = locate(m, from, source, CopyWords::FROM);
+        let target = locate(m, to, target, CopyWords::TO);
         if ms && output != Output::Store {
             // A fragment for each sample.
             let sample = m.ir.builtin(Builtin::SampleId, Type::B32);

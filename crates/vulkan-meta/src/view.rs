@@ -9,7 +9,7 @@ use tepui_vulkan::vk;
 
 use crate::packing::Packing;
 use crate::program::{Order, Output, Side};
-use crate::words::{SideWords, split};
+use crate::words::SideWords;
 
 /// A level of an image's plane.
 pub struct Level<'a, B: Backend> {
@@ -191,8 +191,8 @@ impl Memory {
     /// Words for [`crate::texels::address`], from an element on.
     #[must_use]
     pub fn words(&self, first: [u32; 3]) -> SideWords {
-        let base = split(self.address);
-        let slice_pitch = split(self.slice_pitch);
+        let base = self.address.into();
+        let slice_pitch = self.slice_pitch.into();
         match self.arrangement {
             Arrangement::Linear { row_pitch: pitch } => {
                 SideWords { base, slice_pitch, pitch, tile_log2: [0; 2], first }
@@ -202,7 +202,7 @@ impl Memory {
             }
             Arrangement::Bits { pitch, slice_rows, origin, .. } => SideWords {
                 base,
-                slice_pitch: [slice_rows, 0],
+                slice_pitch: u64::from(slice_rows).into(),
                 pitch,
                 tile_log2: [0; 2],
                 first: [0, 1, 2].map(|k| first[k] + origin[k]),

@@ -1,151 +1,123 @@
-//! Words that programs read: structures of 32-bit words, 64-bit numbers as two, the low one first.
+//! Words that programs read.
 
-use bytemuck::{Pod, Zeroable};
+use tepui_sysval::{Field, Long, Words as _, push_words};
 use tepui_vulkan::vk;
 
-/// The number of the word at which a field of a structure begins.
-macro_rules! word {
-    ($words:ty, $($field:tt)+) => {
-        const { (std::mem::offset_of!($words, $($field)+) / 4) as u32 }
-    };
-}
-pub(crate) use word;
+push_words! {
+    /// One side of a copy of texels.
+    pub struct SideWords {
+        /// Address of element (0, 0) of slice 0, in memory.
+        pub base: Long,
+        /// Bytes from slice to slice, in memory; rows of elements where bits of column and row make offsets.
+        pub slice_pitch: Long,
+        /// Bytes from row to row, tiles in a row, or bytes of a row of tiles, in memory.
+        pub pitch: u32,
+        /// Logarithms of a tile's columns and rows, in memory.
+        pub tile_log2: [u32; 2],
+        /// First column, row and slice.
+        pub first: [u32; 3],
+    }
 
-/// The two words of a 64-bit number.
-#[must_use]
-pub fn split(v: u64) -> [u32; 2] {
-    [v as u32, (v >> 32) as u32]
-}
+    /// Words of copies of texels.
+    pub struct CopyWords {
+        /// The source.
+        pub from: SideWords,
+        /// The destination.
+        pub to: SideWords,
+        /// Columns, rows and slices of elements.
+        pub size: [u32; 3],
+    }
 
-/// One side of a copy of texels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct SideWords {
-    /// Address of element (0, 0) of slice 0, in memory.
-    pub base: [u32; 2],
-    /// Bytes from slice to slice, in memory; rows of elements where bits of column and row make offsets.
-    pub slice_pitch: [u32; 2],
-    /// Bytes from row to row, tiles in a row, or bytes of a row of tiles, in memory.
-    pub pitch: u32,
-    /// Logarithms of a tile's columns and rows, in memory.
-    pub tile_log2: [u32; 2],
-    /// First column, row and slice.
-    pub first: [u32; 3],
-}
+    /// Words of fills.
+    pub struct FillWords {
+        /// Address.
+        pub to: Long,
+        /// Number of words.
+        pub count: u32,
+        /// The word.
+        pub word: u32,
+    }
 
-/// Words of copies of texels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct CopyWords {
-    /// The source.
-    pub from: SideWords,
-    /// The destination.
-    pub to: SideWords,
-    /// Columns, rows and slices of elements.
-    pub size: [u32; 3],
-}
+    /// Words of copies of elements that depend on a word in memory.
+    pub struct ElementWords {
+        /// Address of the source.
+        pub from: Long,
+        /// Address of the destination, whose elements follow each other.
+        pub to: Long,
+        /// Address of the word that decides.
+        pub decides: Long,
+        /// Bytes from element to element of the source.
+        pub stride: u32,
+        /// Number of elements.
+        pub count: u32,
+        /// Whether elements are kept if the word is zero, rather than if it is not.
+        pub inverted: u32,
+    }
 
-/// Words of fills.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct FillWords {
-    /// Address.
-    pub to: [u32; 2],
-    /// Number of words.
-    pub count: u32,
-    /// The word.
-    pub word: u32,
-}
+    /// Words of copies of query results.
+    pub struct QueryWords {
+        /// Address of the first query's values.
+        pub values: Long,
+        /// Address of the word that says whether the first query's values are there.
+        pub available: Long,
+        /// Address of the destination.
+        pub to: Long,
+        /// Bytes from query to query of the destination.
+        pub stride: Long,
+        /// Number of queries.
+        pub count: u32,
+    }
 
-/// Words of copies of elements that depend on a word in memory.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct ElementWords {
-    /// Address of the source.
-    pub from: [u32; 2],
-    /// Address of the destination, whose elements follow each other.
-    pub to: [u32; 2],
-    /// Address of the word that decides.
-    pub decides: [u32; 2],
-    /// Bytes from element to element of the source.
-    pub stride: u32,
-    /// Number of elements.
-    pub count: u32,
-    /// Whether elements are kept if the word is zero, rather than if it is not.
-    pub inverted: u32,
-}
+    /// Words of blits.
+    pub struct BlitWords {
+        /// First column, row and layer of the destination.
+        pub to: [u32; 3],
+        /// Columns, rows and layers.
+        pub size: [u32; 3],
+        /// Normalised source coordinates from pixel to pixel of the destination.
+        pub scale: [f32; 3],
+        /// Normalised source coordinates of the lower corner of the destination's first pixel.
+        pub offset: [f32; 3],
+        /// First layer of the source.
+        pub layer: u32,
+    }
 
-/// Words of copies of query results.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct QueryWords {
-    /// Address of the first query's values.
-    pub values: [u32; 2],
-    /// Address of the word that says whether the first query's values are there.
-    pub available: [u32; 2],
-    /// Address of the destination.
-    pub to: [u32; 2],
-    /// Bytes from query to query of the destination.
-    pub stride: [u32; 2],
-    /// Number of queries.
-    pub count: u32,
-}
+    /// Words of resolves.
+    pub struct ResolveWords {
+        /// First column, row and layer of the source.
+        pub from: [u32; 3],
+        /// First column, row and layer of the destination.
+        pub to: [u32; 3],
+        /// Columns, rows and layers.
+        pub size: [u32; 3],
+    }
 
-/// Words of blits.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct BlitWords {
-    /// First column, row and layer of the destination.
-    pub to: [u32; 3],
-    /// Columns, rows and layers.
-    pub size: [u32; 3],
-    /// Normalised source coordinates from pixel to pixel of the destination.
-    pub scale: [f32; 3],
-    /// Normalised source coordinates of the lower corner of the destination's first pixel.
-    pub offset: [f32; 3],
-    /// First layer of the source.
-    pub layer: u32,
-}
+    /// Words of fragments that clear.
+    pub struct ClearWords {
+        /// The four components of each colour.
+        pub colours: [[u32; 4]; 8],
+    }
 
-/// Words of resolves.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct ResolveWords {
-    /// First column, row and layer of the source.
-    pub from: [u32; 3],
-    /// First column, row and layer of the destination.
-    pub to: [u32; 3],
-    /// Columns, rows and layers.
-    pub size: [u32; 3],
-}
+    /// Words of the vertices of rectangles.
+    pub struct RectangleWords {
+        /// Left, top, right and bottom in clip space.
+        pub corners: [f32; 4],
+        /// Depth.
+        pub depth: f32,
+        /// The first layer.
+        pub layer: u32,
+    }
 
-/// Words of fragments that clear.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct ClearWords {
-    /// The four components of each colour.
-    pub colours: [[u32; 4]; 8],
-}
-
-/// The first word of [`RectangleWords`]: words of the fragment program are before.
-pub const RECTANGLE: u32 = 32;
-
-/// Words of the vertices of rectangles, from word [`RECTANGLE`] on.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct RectangleWords {
-    /// Left, top, right and bottom in clip space.
-    pub corners: [f32; 4],
-    /// Depth.
-    pub depth: f32,
-    /// The first layer.
-    pub layer: u32,
+    /// Words of draws of rectangles: those of the fragment program, then those of the vertices.
+    pub struct DrawWords {
+        /// Words of the fragment program.
+        pub fragment: [u32; 32],
+        /// Words of the vertices.
+        pub rectangle: RectangleWords,
+    }
 }
 
 impl RectangleWords {
-    /// The word of [`RectangleWords::layer`].
-    pub const LAYER: usize = (RECTANGLE + word!(RectangleWords, layer)) as usize;
-
     /// Words of a rectangle of a target of `size` pixels.
     #[must_use]
     pub fn new(rect: vk::Rect2D, size: [u32; 2], depth: f32, layer: u32) -> RectangleWords {
@@ -161,4 +133,20 @@ impl RectangleWords {
     }
 }
 
-const _: () = assert!(size_of::<ClearWords>() <= 4 * RECTANGLE as usize);
+impl DrawWords {
+    /// The first layer.
+    pub const FIRST_LAYER: Field<DrawWords, u32> = DrawWords::RECTANGLE.then(RectangleWords::LAYER);
+
+    /// The words of a draw; those of the fragment program that are not given are 0.
+    ///
+    /// # Panics
+    /// When there are more than [`DrawWords::fragment`] has.
+    #[must_use]
+    pub fn new(fragment: &[u32], rectangle: RectangleWords) -> DrawWords {
+        let mut words = DrawWords { rectangle, ..DrawWords::default() };
+        words.fragment[..fragment.len()].copy_from_slice(fragment);
+        words
+    }
+}
+
+const _: () = assert!(ClearWords::BYTES <= DrawWords::FRAGMENT.bytes());

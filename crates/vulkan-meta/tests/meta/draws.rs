@@ -9,7 +9,7 @@ use tepui_vulkan::backend::{Attachment, ImageRef, Rendering};
 use tepui_vulkan::vk;
 use tepui_vulkan_kit::builder::Words;
 use tepui_vulkan_meta::clear::{self, Clear};
-use tepui_vulkan_meta::words::{ClearWords, RECTANGLE, RectangleWords};
+use tepui_vulkan_meta::words::{ClearWords, DrawWords, RectangleWords};
 use tepui_vulkan_meta::{Conventions, Program};
 
 use crate::gpu::{Family, Gpu, Way, image};
@@ -24,7 +24,7 @@ fn vertices_are_the_corners_of_pixels() {
         Program::RectangleVertices.build(Conventions { threads: 32, words: Words::Uniform });
     for (r, size) in [(rect(0, 0, 640, 480), [640, 480]), (rect(17, 5, 3, 400), [1000, 777])] {
         let words = RectangleWords::new(r, size, 0.25, 3);
-        let mut uniforms = vec![0u8; 4 * RECTANGLE as usize];
+        let mut uniforms = vec![0u8; DrawWords::RECTANGLE.offset() as usize];
         let [x0, y0, x1, y1] = words.corners;
         for w in [x0, y0, x1, y1, words.depth].map(f32::to_bits).into_iter().chain([words.layer]) {
             uniforms.extend(w.to_le_bytes());

@@ -3,13 +3,14 @@
 use tepui_agx_compiler::abi::tile::TARGETS;
 use tepui_agx_compiler::descriptor::ROW_B;
 use tepui_ir::NumKind;
+use tepui_sysval::Words as _;
 use tepui_vulkan::backend::{Counts, Draw, Rendering};
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Result, vk};
 use tepui_vulkan_meta::clear::{self, Clear};
 use tepui_vulkan_meta::view::kind_of;
-use tepui_vulkan_meta::words::{RECTANGLE, RectangleWords};
+use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
 use tepui_vulkan_meta::{self as meta, condition};
 
 use super::Encoder;
@@ -50,9 +51,8 @@ impl Encoder {
         // Before the words are set: a condition is evaluated by a program with words of its own.
         let draw = condition::draw(self, own.condition, draw)?;
         let corners = RectangleWords::new(e, size, depth, rect.base_array_layer);
-        self.driver[..words.len()].copy_from_slice(words);
-        self.driver[RECTANGLE as usize..][..size_of::<RectangleWords>() / 4]
-            .copy_from_slice(bytemuck::cast_slice(bytemuck::bytes_of(&corners)));
+        let words = DrawWords::new(words, corners);
+        self.driver[..words.words().len()].copy_from_slice(words.words());
         // Internal draw: excluded from queries.
         let (query, statistics) =
             (self.query.take(), std::mem::take(&mut self.expansion.statistics));
@@ -64,7 +64,7 @@ impl Encoder {
                 result = self.draw_in(r, &mut own, &draw, 0);
             }
             for view in (0..32).filter(|v| view_mask >> v & 1 != 0) {
-                self.driver[RectangleWords::LAYER] = view;
+                self.driver[(DrawWords::FIRST_LAYER.offset() / 4) as usize] = view;
                 own.invalidate();
                 result = result.and_then(|()| self.draw_in(r, &mut own, &draw, 0));
             }

@@ -2,6 +2,7 @@
 //! write to ([`crate::meta::compression`]).
 
 use tepui_agx_layout::compression::{TileMetadata, square_shift};
+use tepui_sysval::Words as _;
 use tepui_vulkan::backend::{ImageRef, Rendering};
 use tepui_vulkan::{Error, Result};
 use tepui_vulkan_meta::{Area, Binding, Level, Packing};
@@ -61,8 +62,8 @@ impl Encoder {
             side: memory(&area.of)?.words([0; 3]),
             first: [first[0], first[1], layer],
             count: [count[0], count[1], layers],
-            metadata: split(start),
-            layer_pitch: split(metadata.layer_stride_B),
+            metadata: start.into(),
+            layer_pitch: metadata.layer_stride_B.into(),
             square_shift: square_shift(at.tiles),
             wide: u32::from(at.tiles.w > at.tiles.h),
             open: split(open),
@@ -70,7 +71,7 @@ impl Encoder {
             covered_from: covered.0,
             covered_to: covered.1,
         };
-        let words: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&words));
+        let words = words.words();
         if overwritten && whole(0) && whole(1) {
             return self.run(Program::Mark, words, &[], [count[0], count[1], layers]);
         }

@@ -5,9 +5,9 @@
 //! *open* tiles: tiles whose metadata says that texels lie where an uncompressed image has them.
 //! source: Mesa, libagx/compression.cl, which opens tiles in the same way
 
-use bytemuck::{Pod, Zeroable};
 use tepui_agx_layout::compression::TILE_SA;
 use tepui_ir::{Attrs, Barrier, Dim, MemSet, Op, ResKind, Scope, TexOperands, Type, Value};
+use tepui_sysval::{Long, push_words};
 use tepui_vulkan_kit::MetaBuilder;
 use tepui_vulkan_meta::texels::{address, spread};
 use tepui_vulkan_meta::words::SideWords;
@@ -16,39 +16,32 @@ use tepui_vulkan_meta::{Order, Packing, image};
 /// Threads of a workgroup that opens a tile: a SIMD-group.
 pub const GROUP: u32 = 32;
 
-/// Words of [`mark`] and [`open`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct TileWords {
-    /// Texels of the level in memory.
-    pub side: SideWords,
-    /// Column, row and layer of the first tile.
-    pub first: [u32; 3],
-    /// Columns, rows and layers of tiles.
-    pub count: [u32; 3],
-    /// Address of the level's metadata in layer 0.
-    pub metadata: [u32; 2],
-    /// Bytes from layer to layer of the metadata.
-    pub layer_pitch: [u32; 2],
-    /// [`tepui_agx_layout::compression::square_shift`].
-    pub square_shift: u32,
-    /// Whether there are more columns of tiles than rows.
-    pub wide: u32,
-    /// Metadata of an open tile.
-    pub open: [u32; 2],
-    /// Columns and rows of texels of the level.
-    pub size: [u32; 2],
-    /// Texels that are about to be overwritten: first column and row.
-    pub covered_from: [u32; 2],
-    /// The column and row after the last ones of these.
-    pub covered_to: [u32; 2],
-}
-
-/// The number of the word at which a field of [`TileWords`] begins.
-macro_rules! word {
-    ($field:ident) => {
-        const { (std::mem::offset_of!(TileWords, $field) / 4) as u32 }
-    };
+push_words! {
+    /// Words of [`mark`] and [`open`].
+    pub struct TileWords {
+        /// Texels of the level in memory.
+        pub side: SideWords,
+        /// Column, row and layer of the first tile.
+        pub first: [u32; 3],
+        /// Columns, rows and layers of tiles.
+        pub count: [u32; 3],
+        /// Address of the level's metadata in layer 0.
+        pub metadata: Long,
+        /// Bytes from layer to layer of the metadata.
+        pub layer_pitch: Long,
+        /// [`tepui_agx_layout::compression::square_shift`].
+        pub square_shift: u32,
+        /// Whether there are more columns of tiles than rows.
+        pub wide: u32,
+        /// Metadata of an open tile.
+        pub open: [u32; 2],
+        /// Columns and rows of texels of the level.
+        pub size: [u32; 2],
+        /// Texels that are about to be overwritten: first column and row.
+        pub covered_from: [u32; 2],
+        /// The column and row after the last ones of these.
+        pub covered_to: [u32; 2],
+    }
 }
 
 /// Columns and rows of texels of a tile.
@@ -58,9 +51,9 @@ pub fn tile_texels(samples: u32) -> [u32; 2] {
 
 /// Column, row and layer of a tile from its number in each direction, and the address of its metadata.
 fn tile(m: &mut MetaBuilder<'_>, number: [Value; 3]) -> ([Value; 3], Value) {
-    let at = image::plus(m, number, word!(first));
-    let (base, layers) = (m.driver_long(word!(metadata)), m.driver_long(word!(layer_pitch)));
-    let (shift, wide) = (m.driver(word!(square_shift)), m.driver(word!(wide)));
+    let at = image::plus(m, number, TileWords::FIRST);
+    let (base, layers) = (m.word(TileWords::METADATA), m.word(TileWords::LAYER_PITCH));
+    let (shift, wide) = (m.word(TileWords::SQUARE_SHIFT), m.word(TileWords::WIDE));
     let (zero, one) = (m.ir.u32(0), m.ir.u32(1));
     let side = m.op(Op::IShl, one, shift);
     let mask = m.op(Op::ISub, side, one);
@@ -83,7 +76,7 @@ fn tile(m: &mut MetaBuilder<'_>, number: [Value; 3]) -> ([Value; 3], Value) {
 }
 
 fn mark_tile(m: &mut MetaBuilder<'_>, metadata: Value) {
-    let open = [0, 1].map(|k| m.driver(word!(open) + k));
+    let open = [0, 1].map(|k| m.word(TileWords::OPEN.at(k)));
     let open = m.ir.vec(&open);
     m.store(metadata, open, 0);
 }
@@ -91,7 +84,7 @@ fn mark_tile(m: &mut MetaBuilder<'_>, metadata: Value) {
 /// Marks tiles as open, all of whose texels are about to be overwritten. A thread for each tile.
 pub(super) fn mark(m: &mut MetaBuilder<'_>) {
     let number = m.id();
-    let inside = image::inside(m, number, word!(count));
+    let inside = image::inside(m, number, TileWords::COUNT);
     m.when(inside, |m| {
         let (_, metadata) = tile(m, number);
         mark_tile(m, metadata);
@@ -107,8 +100,8 @@ pub(super) fn open(m: &mut MetaBuilder<'_>, packing: &Packing, samples: u8) {
     let (at, metadata) = tile(m, [number, y, z]);
     let now = m.load(metadata, Type::vec(32, 2), 0);
     let mut differs = [0, 1].map(|k| {
-        let now = m.ir.extract(now, k);
-        let open = m.driver(word!(open) + k);
+        let now = m.ir.extract(now, k as u32);
+        let open = m.word(TileWords::OPEN.at(k));
         m.op(Op::INe, now, open)
     });
     differs[0] = m.op(Op::IOr, differs[0], differs[1]);
@@ -126,14 +119,14 @@ fn expand(m: &mut MetaBuilder<'_>, packing: &Packing, samples: u8, at: [Value; 3
     let source = image::image(m, 0, ResKind::StorageImage, packing.kind(), Dim::D2, ms);
     let size = tile_texels(u32::from(samples));
     let size_v = size.map(|n| m.ir.u32(n));
-    let level = [m.driver(word!(size)), m.driver(word!(size) + 1)];
+    let level = [0, 1].map(|k| m.word(TileWords::SIZE.at(k)));
     let corner = [0, 1].map(|k| m.op(Op::IMul, at[k], size_v[k]));
     // The part of the tile that is in the level is in what will be overwritten.
     let mut covered = [0, 1].map(|k| {
         let end = m.op(Op::IAdd, corner[k], size_v[k]);
         let end = m.op(Op::UMin, end, level[k]);
-        let from = m.driver(word!(covered_from) + k as u32);
-        let to = m.driver(word!(covered_to) + k as u32);
+        let from = m.word(TileWords::COVERED_FROM.at(k));
+        let to = m.word(TileWords::COVERED_TO.at(k));
         let starts = m.op(Op::UGe, corner[k], from);
         let ends = m.op(Op::UGe, to, end);
         m.op(Op::IAnd, starts, ends)
@@ -178,7 +171,7 @@ fn expand(m: &mut MetaBuilder<'_>, packing: &Packing, samples: u8, at: [Value; 3
             let both = m.op(Op::IAnd, in_x, in_y);
             m.when(both, |m| {
                 let element = u32::from(packing.bytes) * u32::from(samples);
-                let to = address(m, word!(side), Order::Morton, element, [x, y, at[2]]);
+                let to = address(m, TileWords::SIDE, Order::Morton, element, [x, y, at[2]]);
                 for (s, colour) in (0..).zip(colours) {
                     let words = packing.pack(m, colour);
                     packing.store(m, to, &words, s * i32::from(packing.bytes));

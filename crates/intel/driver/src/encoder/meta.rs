@@ -4,11 +4,12 @@
 
 use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_layout::{ImageKind, ImageLayout, Layout, Msaa, Tiling};
+use tepui_sysval::Words as _;
 use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH};
 use tepui_vulkan::state::{Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_meta::words::{RECTANGLE, RectangleWords};
+use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
 use tepui_vulkan_meta::{
     Arrangement, Binding, Launch, Level, Memory, MetaEncoder, Output, Packing, Program, Rectangle,
     Shape, Texels, TileBits, View,
@@ -202,9 +203,6 @@ impl MetaEncoder for Encoder {
         let vertex = self.device.meta(Program::RectangleVertices)?;
         let fragment = self.device.meta(r.fragment)?;
         let mut push = [0; MAX_PUSH];
-        for (to, word) in push.as_chunks_mut::<4>().0.iter_mut().zip(r.words) {
-            *to = word.to_le_bytes();
-        }
         let mut state = r.state.clone();
         state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
         state.viewports[0] = vk::Viewport {
@@ -220,12 +218,9 @@ impl MetaEncoder for Encoder {
         let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
         let all = (r.view_mask == 0).then_some((r.layer, r.layers));
         for (layer, layers) in all.into_iter().chain(views) {
-            let words = RectangleWords::new(r.rect, size, r.depth, layer);
-            let own: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&words));
-            let to = &mut push.as_chunks_mut::<4>().0[RECTANGLE as usize..];
-            for (to, word) in to.iter_mut().zip(own) {
-                *to = word.to_le_bytes();
-            }
+            let corners = RectangleWords::new(r.rect, size, r.depth, layer);
+            let words = DrawWords::new(r.words, corners);
+            push[..words.bytes().len()].copy_from_slice(words.bytes());
             // The application's state comes back with its next draw.
             self.graphics.changed.0 = Groups::all();
             let parts = Parts {
