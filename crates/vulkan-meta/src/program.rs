@@ -77,7 +77,7 @@ pub enum Program {
         kind: NumKind,
         /// Samples of the source.
         samples: u8,
-        /// How.
+        /// The kind of resolve.
         how: Resolve,
         /// Destination.
         to: Output,

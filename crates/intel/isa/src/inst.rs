@@ -145,7 +145,7 @@ pub struct Inst {
     pub saturate: bool,
     /// Breakpoint.
     pub debug: bool,
-    /// Also writes the accumulator; in branches: branch control.
+    /// Writes the accumulator, too; in branches: branch control.
     pub acc_write: bool,
     /// Thread control: 1 atomic, 2 switch (Gen9); 1 atomic (Gen12).
     pub thread_control: u8,
