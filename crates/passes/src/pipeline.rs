@@ -114,6 +114,8 @@ pub struct Pipeline<'a> {
     after: &'a mut dyn FnMut(&'static str, &Shader),
     /// For each of [`PASSES`], whether it has nothing to do.
     quiet: [bool; PASSES.len()],
+    /// Whether loops are unrolled by a factor.
+    partial_unrolling: bool,
 }
 
 impl<'a> Pipeline<'a> {
@@ -123,7 +125,13 @@ impl<'a> Pipeline<'a> {
         lanes: Option<u32>,
         after: &'a mut dyn FnMut(&'static str, &Shader),
     ) -> Pipeline<'a> {
-        Pipeline { lanes, after, quiet: [false; PASSES.len()] }
+        Pipeline { lanes, after, quiet: [false; PASSES.len()], partial_unrolling: true }
+    }
+
+    /// The pipeline without unrolling by a factor, for targets whose jumps cost little.
+    #[must_use]
+    pub fn without_partial_unrolling(self) -> Pipeline<'a> {
+        Pipeline { partial_unrolling: false, ..self }
     }
 
     /// Runs one of [`PASSES`] unless that would change nothing; returns whether it changed
@@ -199,7 +207,7 @@ impl<'a> Pipeline<'a> {
             }
             self.clean(s, &["split", "promote", "control", "simplify", "dce", "forward"]);
         }
-        if self.run(s, "unroll_partly") {
+        if self.partial_unrolling && self.run(s, "unroll_partly") {
             self.clean(s, &["simplify", "dce", "forward"]);
         }
         if self.run(s, "constant_arrays") {

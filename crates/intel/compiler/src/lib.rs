@@ -21,6 +21,7 @@ pub mod bind;
 pub mod emissions;
 pub mod emit;
 pub mod error;
+mod fold;
 pub mod interface;
 mod lower_images;
 pub mod mir;
@@ -177,7 +178,8 @@ pub fn prepare(
         }
         after(name, Snapshot::Ir(s));
     };
-    let mut p = Pipeline::new(target(generation).lanes, &mut look);
+    // A round of a loop takes three instructions for its counter and jump, one of them on one channel.
+    let mut p = Pipeline::new(target(generation).lanes, &mut look).without_partial_unrolling();
     if options.robust {
         p.with(s, "mark_robust", vectorise::mark_robust);
     }
@@ -507,6 +509,8 @@ fn selected<const W: u8>(
         mir::MOp::Isa(inst) => mir::is_shared(inst),
         _ => false,
     });
+    dce::run::<Eu<W>>(&mut f);
+    fold::run(&mut f, generation);
     dce::run::<Eu<W>>(&mut f);
     select::separate_payloads(&mut f);
     after("mir_dce", Snapshot::Mir(&f));

@@ -109,7 +109,7 @@ impl KnownFlag {
 fn can_compare(inst: &Inst, condition: Condition, ty: Type) -> bool {
     let equality = matches!(condition, Condition::Zero | Condition::NotZero);
     match inst.opcode {
-        Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not => equality && !ty.is_float(),
+        Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not => !ty.is_float(),
         Opcode::Add | Opcode::Shl | Opcode::Shr | Opcode::Asr if !ty.is_float() => equality,
         Opcode::Add | Opcode::Mul | Opcode::Mad | Opcode::Frc => ty == Type::F,
         _ => false,

@@ -17,8 +17,8 @@ const MAX_REPEATED: usize = 3;
 
 /// A construct that encloses the current position.
 enum Frame {
-    /// An `if`, by the index of its instruction, and of its `else`.
-    If { at: usize, other: Option<usize>, pending: Vec<usize> },
+    /// An `if`, by the index of its instruction, and of its `else`. One that has only the else block is inverted.
+    If { at: usize, other: Option<usize>, pending: Vec<usize>, inverted: bool },
     /// An `if` that needs no instructions of its own: those of its two blocks are predicated.
     Predicated,
     /// A loop, by the index of its first instruction; `ends` are the jumps to its end.
@@ -88,6 +88,13 @@ fn is_empty_else(blocks: &[CodeBlock<mir::Inst>], b: usize) -> bool {
         && matches!(steps(blocks, b + 1).first(), Some((Step::Ctl(Ctl::EndIf), _)))
 }
 
+/// Whether the then block that is block `b` is empty, with an else block after it that is not.
+fn is_empty_then(blocks: &[CodeBlock<mir::Inst>], b: usize) -> bool {
+    steps(blocks, b).is_empty()
+        && matches!(steps(blocks, b + 1).first(), Some((Step::Ctl(Ctl::Else), _)))
+        && !is_empty_else(blocks, b + 1)
+}
+
 /// Emits a step of control flow in block `b`.
 pub(super) fn control(
     e: &mut Emit,
@@ -103,15 +110,18 @@ pub(super) fn control(
                 e.flow.predicate = Some(Predicate { control: 1, inverse: false });
                 return;
             }
-            let at = e.branch(Opcode::If, Some(Predicate { control: 1, inverse: false }));
-            e.flow.frames.push(Frame::If { at, other: None, pending: Vec::new() });
+            let inverted = is_empty_then(blocks, b + 1);
+            let at = e.branch(Opcode::If, Some(Predicate { control: 1, inverse: inverted }));
+            e.flow.frames.push(Frame::If { at, other: None, pending: Vec::new(), inverted });
         }
         Ctl::Else => {
             if matches!(e.flow.frames.last(), Some(Frame::Predicated)) {
                 e.flow.predicate = Some(Predicate { control: 1, inverse: true });
                 return;
             }
-            if is_empty_else(blocks, b) {
+            let is_inverted =
+                matches!(e.flow.frames.last(), Some(Frame::If { inverted: true, .. }));
+            if is_inverted || is_empty_else(blocks, b) {
                 return;
             }
             let at = e.branch(Opcode::Else, None);
@@ -146,7 +156,7 @@ pub(super) fn control(
 
 fn end_if(e: &mut Emit) {
     e.flow.predicate = None;
-    let Some(Frame::If { at, other, pending }) = e.flow.frames.pop() else { return };
+    let Some(Frame::If { at, other, pending, .. }) = e.flow.frames.pop() else { return };
     let end = e.branch(Opcode::Endif, None);
     e.jump_to(&pending, end);
     // Without an `else`, channels that fail go to the `endif`.

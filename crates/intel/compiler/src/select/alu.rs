@@ -4,7 +4,7 @@ use super::{Comp, Select, Source, words};
 use crate::error::Result;
 use crate::mir::{self, Inst, Operand};
 use tepui_intel_isa::{Condition, Generation, MathFunction, Opcode, Type as Ty};
-use tepui_ir::{self as ir, Op, Type, Value};
+use tepui_ir::{self as ir, Attrs, Builtin, Op, Type, Value};
 
 /// An operation of the hardware with a type for result and sources.
 #[derive(Clone, Copy)]
@@ -115,6 +115,27 @@ impl Select<'_> {
         })
     }
 
+    /// Sources of a sum of double words: one of them may be a narrow number that the sum itself widens.
+    fn addends(&mut self, i: ir::Inst) -> [Source; 2] {
+        let s = self.s;
+        for k in [0, 1] {
+            let narrow = s.def_inst(s.arg(i, k)).filter(|&d| {
+                let widens = matches!(s.insts[d].op, Op::U2U | Op::S2S);
+                widens && matches!(self.ty(s.arg(d, 0)).bits(), 8 | 16)
+            });
+            let Some(d) = narrow else { continue };
+            let a = s.arg(d, 0);
+            let signed = s.insts[d].op == Op::S2S;
+            let Some(ty) = super::convert::int_type(self.ty(a).bits(), signed) else { continue };
+            let (c, other) = (self.comp(a, 0), self.comp(s.arg(i, 1 - k), 0));
+            if let Comp::Val(_) = c {
+                // On Gen12 only the first source can be of bytes.
+                return [self.source(c, ty), self.source(other, Ty::D)];
+            }
+        }
+        self.ints(i, Ty::D)
+    }
+
     pub(super) fn alu(&mut self, i: ir::Inst) -> Result<()> {
         let s = self.s;
         let o = s.insts[i].op;
@@ -220,6 +241,13 @@ impl Select<'_> {
     /// others may never have been written.
     fn logic(&mut self, i: ir::Inst) -> Result<()> {
         let s = self.s;
+        if let Some((v, count)) = self.rotation(i) {
+            let c = self.comp(v, 0);
+            let x = self.register(c, Ty::UD);
+            let n = Source { operand: Operand::immediate(Ty::UD, count), val: None };
+            let v = self.def(op(Opcode::Rol), Ty::UD, &[x, n]);
+            return self.result(i, v);
+        }
         let opcode = match s.insts[i].op {
             Op::IAnd => Opcode::And,
             Op::IOr => Opcode::Or,
@@ -261,6 +289,31 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// The value that two shifts and their disjunction rotate to the left, and the count, on machines that can. source: Mesa,
+    /// `brw_compiler.c` (`lower_rotate`)
+    fn rotation(&self, i: ir::Inst) -> Option<(Value, u64)> {
+        let s = self.s;
+        if s.insts[i].op != Op::IOr
+            || self.generation == Generation::Gen9
+            || self.ty(s.result(i)) != Type::B32
+        {
+            return None;
+        }
+        let shift = |k: usize| {
+            let i = s.def_inst(s.arg(i, k))?;
+            let is_shift = matches!(s.insts[i].op, Op::IShl | Op::UShr);
+            let count = s.as_const(*s.args(i).get(1).filter(|_| is_shift)?)?;
+            Some((s.insts[i].op, s.arg(i, 0), count & 31))
+        };
+        let (first, second) = (shift(0)?, shift(1)?);
+        let (left, right) = if first.0 == Op::IShl { (first, second) } else { (second, first) };
+        let rotates = left.0 == Op::IShl
+            && right.0 == Op::UShr
+            && left.1 == right.1
+            && left.2 + right.2 == 32;
+        rotates.then_some((left.1, left.2))
+    }
+
     fn int_op(&mut self, i: ir::Inst, ir_ty: Type) -> Result<()> {
         let s = self.s;
         let o = s.insts[i].op;
@@ -271,7 +324,7 @@ impl Select<'_> {
         let simple = |opcode, ty, commutes| Simple { opcode, ty, commutes };
         let v = match o {
             Op::IAdd => {
-                let sources = self.ints(i, Ty::D);
+                let sources = self.addends(i);
                 self.two(simple(Opcode::Add, Ty::D, true), sources)
             }
             Op::ISub => {
@@ -364,8 +417,10 @@ impl Select<'_> {
     /// the narrower one.
     fn product(&mut self, i: ir::Inst) -> tepui_regalloc::Val {
         let mut sources = self.ints(i, Ty::D);
-        if is_immediate(&sources[0]) {
+        let [mut first, mut second] = [0, 1].map(|k| self.s.arg(i, k));
+        if is_immediate(&sources[0]) || !is_immediate(&sources[1]) && self.is_word(first) {
             sources.swap(0, 1);
+            std::mem::swap(&mut first, &mut second);
         }
         let multiply = Simple { opcode: Opcode::Mul, ty: Ty::D, commutes: false };
         let [a, b] = sources;
@@ -381,10 +436,51 @@ impl Select<'_> {
                 return self.two(multiply, [a, b]);
             }
         }
+        if !is_immediate(&b) && self.is_word(second) {
+            let word = Source { operand: Operand { ty: Ty::UW, ..b.operand }, ..b };
+            return self.two(multiply, [a, word]);
+        }
         match self.generation {
             Generation::Gen9 => self.two(multiply, sources),
             Generation::Gen12 => self.product_of_words(a, b),
         }
+    }
+
+    /// Whether a number has at most 16 bits, as far as its definition says.
+    fn is_word(&self, v: Value) -> bool {
+        self.bound(v, 0).is_some_and(|most| most <= u64::from(u16::MAX))
+    }
+
+    /// The largest value that an unsigned number of 32 bits can have, where its definition says so.
+    fn bound(&self, v: Value, depth: u32) -> Option<u64> {
+        const MAX_DEPTH: u32 = 6;
+        let s = self.s;
+        if let Some(c) = s.as_const(v) {
+            return Some(c);
+        }
+        let i = s.def_inst(v).filter(|_| depth < MAX_DEPTH && self.ty(v) == Type::B32)?;
+        let arg = |k: usize| self.bound(s.arg(i, k), depth + 1);
+        let bound = match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::IAnd | Op::UMin, _) => match (arg(0), arg(1)) {
+                (Some(a), Some(b)) => a.min(b),
+                (a, b) => a.or(b)?,
+            },
+            (Op::UShr, _) => {
+                let count = s.as_const(s.arg(i, 1))? & 31;
+                arg(0).unwrap_or(u64::from(u32::MAX)) >> count
+            }
+            (Op::IShl, _) => arg(0)? << (s.as_const(s.arg(i, 1))? & 31),
+            (Op::UMod, _) => s.as_const(s.arg(i, 1))?.checked_sub(1)?,
+            (Op::IAdd, _) => arg(0)? + arg(1)?,
+            (Op::U2U, _) => (1 << self.ty(s.arg(i, 0)).bits().min(32)) - 1,
+            (Op::LoadBuiltin, Attrs::Builtin(Builtin::LocalInvocationIndex)) => {
+                s.info.workgroup_size.iter().map(|&n| u64::from(n)).product()
+            }
+            (Op::LoadBuiltin, Attrs::Builtin(Builtin::SubgroupInvocationId)) => self.width.into(),
+            _ => return None,
+        };
+        // Sums and shifts that wrap around have no bound.
+        Some(bound).filter(|&bound| bound <= u64::from(u32::MAX))
     }
 
     /// A product as the sum of those with the words of the second source: `a * low + (a << 16) * high`.
@@ -415,14 +511,13 @@ impl Select<'_> {
         let rest = self.def(math(MathFunction::IntMod), Ty::D, &sources);
         let signs = self.def(op(Opcode::Xor), Ty::D, &[read(self, rest), divisor]);
         let moved = self.def(op(Opcode::Add), Ty::D, &[read(self, rest), divisor]);
-        let differ = mir::Op::Select(Condition::Less);
-        let raised = self.def(
-            differ,
-            Ty::UD,
-            &[read(self, signs), zero, read(self, moved), read(self, rest)],
-        );
-        let nonzero = mir::Op::Select(Condition::NotZero);
-        self.def(nonzero, Ty::UD, &[read(self, rest), zero, read(self, raised), read(self, rest)])
+        let conditions = [Condition::Less, Condition::NotZero];
+        let both = mir::Op::CompareBoth(mir::Both { conditions, either: false });
+        let sources = [read(self, signs), zero, read(self, rest), zero];
+        let both = self.def(both, Ty::D, &sources);
+        let select = mir::Op::Select(Condition::NotZero);
+        let sources = [read(self, both), zero, read(self, moved), read(self, rest)];
+        self.def(select, Ty::UD, &sources)
     }
 
     /// The position of the highest bit: the hardware counts from the other end.

@@ -142,16 +142,7 @@ impl Select<'_> {
     /// The two comparisons that a conjunction or disjunction combines, if one of them at least is not of a truth value in
     /// registers: the bitwise operation of two such values is cheaper.
     fn both(&mut self, i: ir::Inst) -> Option<(Both, [Source; 4])> {
-        let s = self.s;
-        let either = match s.insts[i].op {
-            Op::IOr => true,
-            Op::IAnd => false,
-            _ => return None,
-        };
-        let [a, b] = *s.args(i) else { return None };
-        if self.ty(a) != Type::B1 {
-            return None;
-        }
+        let (either, [a, b]) = self.junction(i)?;
         let mut order = [a, b].map(|v| (self.is_comparison(v), v));
         // What is in registers first: the flag may have it.
         order.sort_by_key(|&(is_comparison, _)| is_comparison);
@@ -165,6 +156,33 @@ impl Select<'_> {
         }
         let conditions = [first.condition, second.condition];
         Some((Both { conditions, either }, sources))
+    }
+
+    /// The two truth values of which an instruction is the disjunction (`true`) or the conjunction: `c ? x : !c` is `!c || x`,
+    /// `c ? !c : x` is `!c && x`.
+    fn junction(&self, i: ir::Inst) -> Option<(bool, [Value; 2])> {
+        let s = self.s;
+        match (s.insts[i].op, s.args(i)) {
+            (Op::IOr, &[a, b]) if self.ty(a) == Type::B1 => Some((true, [a, b])),
+            (Op::IAnd, &[a, b]) if self.ty(a) == Type::B1 => Some((false, [a, b])),
+            (Op::Select, &[c, x, y]) if self.ty(x) == Type::B1 => match self {
+                _ if self.are_opposite(c, y) => Some((true, [y, x])),
+                _ if self.are_opposite(c, x) => Some((false, [x, y])),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether two comparisons of the same values have opposite outcomes.
+    fn are_opposite(&self, a: Value, b: Value) -> bool {
+        let s = self.s;
+        let (Some(a), Some(b)) = (s.def_inst(a), s.def_inst(b)) else { return false };
+        let opposites =
+            [(Op::IEq, Op::INe), (Op::SLt, Op::SGe), (Op::ULt, Op::UGe), (Op::FEq, Op::FNeu)];
+        let ops = (s.insts[a].op, s.insts[b].op);
+        let is_pair = |&(x, y): &(Op, Op)| ops == (x, y) || ops == (y, x);
+        s.args(a) == s.args(b) && opposites.iter().any(is_pair)
     }
 
     /// Whether the definition of a truth value is a comparison, or the inverse of one.
@@ -202,6 +220,18 @@ impl Select<'_> {
         Comp::Val(self.def(mir::Op::Select(c.condition), Ty::UD, &[a, b, x, y]))
     }
 
+    /// Selects each double word of one of two values by a truth value.
+    fn select_components(&mut self, i: ir::Inst) {
+        let s = self.s;
+        let r = s.result(i);
+        let test = self.truth(s.arg(i, 0));
+        let (x, y) = (s.arg(i, 1), s.arg(i, 2));
+        let all: Vec<Comp> = (0..self.dwords(r))
+            .map(|k| self.pick(&test, [self.comp(x, k), self.comp(y, k)]))
+            .collect();
+        self.set(r, &all);
+    }
+
     /// Selects comparisons and selections; whether the instruction is one.
     pub(super) fn condition(&mut self, i: ir::Inst) -> Result<bool> {
         let s = self.s;
@@ -210,19 +240,20 @@ impl Select<'_> {
             _ => return Ok(false),
         };
         match s.insts[i].op {
-            Op::Select if self.ty(r).is_scalar() => {
-                let test = self.truth(s.arg(i, 0));
-                let (x, y) = (s.arg(i, 1), s.arg(i, 2));
-                let all: Vec<Comp> = (0..self.dwords(r))
-                    .map(|k| self.pick(&test, [self.comp(x, k), self.comp(y, k)]))
-                    .collect();
-                self.set(r, &all);
+            Op::IAnd | Op::IOr | Op::Select if self.ty(r) == Type::B1 => {
+                if let Some((both, sources)) = self.both(i) {
+                    let v = self.def(mir::Op::CompareBoth(both), Ty::D, &sources);
+                    self.set(r, &[Comp::Val(v)]);
+                    return Ok(true);
+                }
+                if s.insts[i].op != Op::Select {
+                    return Ok(false);
+                }
+                self.select_components(i);
                 Ok(true)
             }
-            Op::IAnd | Op::IOr if self.ty(r) == Type::B1 => {
-                let Some((both, sources)) = self.both(i) else { return Ok(false) };
-                let v = self.def(mir::Op::CompareBoth(both), Ty::D, &sources);
-                self.set(r, &[Comp::Val(v)]);
+            Op::Select if self.ty(r).is_scalar() => {
+                self.select_components(i);
                 Ok(true)
             }
             op if compared(op, 32).is_some() => {

@@ -1,0 +1,162 @@
+//! Machine code of small shaders, by the number of instructions of each opcode: what selection and the passes after it join.
+
+use tepui_intel_compiler::{Options, compile};
+use tepui_intel_isa::{Condition, Generation, Inst, Opcode};
+
+/// The instructions of a compute shader of 16 invocations whose body has the given text after `%index`, the number of the
+/// invocation, `%at`, the offset of its double word, and `%x`, the double word there; `%out` is stored in its place.
+fn code(generation: Generation, body: &str) -> Vec<Inst> {
+    let text = format!(
+        "shader compute \"main\" {{
+  workgroup_size 16 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  body {{
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x1]
+    %2:b32 = const[0x2]
+    %3:b32 = const[0x7]
+    %4:b32 = load_builtin[local_invocation_index]
+    %5:b64 = descriptor[@r0] %0
+    %6:b32 = ishl %4, %2
+    %7:b32 = load_buffer[align 4] %5, %6
+{body}
+    store_buffer[align 4] %5, %6, %90
+    yield
+  }}
+}}
+"
+    );
+    let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let p = compile(&mut s, generation, &Options { check: true, ..Options::default() }).unwrap();
+    let mut insts = Vec::new();
+    let mut at = 0;
+    while at < p.code.len() {
+        let inst = Inst::decode(generation, &p.code, at).unwrap();
+        at += inst.bytes();
+        insts.push(inst);
+    }
+    insts
+}
+
+/// Number of instructions with an opcode, and the code for messages.
+fn count(insts: &[Inst], opcode: Opcode) -> (usize, String) {
+    let text = insts.iter().map(|inst| format!("{inst}\n")).collect();
+    (insts.iter().filter(|inst| inst.opcode == opcode).count(), text)
+}
+
+#[track_caller]
+fn expect(generation: Generation, body: &str, expected: &[(Opcode, usize)]) {
+    let insts = code(generation, body);
+    for &(opcode, n) in expected {
+        let (found, text) = count(&insts, opcode);
+        assert_eq!(found, n, "{generation} {opcode}\n{text}");
+    }
+}
+
+const BOTH: [Generation; 2] = [Generation::Gen9, Generation::Gen12];
+
+#[test]
+fn a_conjunction_is_two_comparisons() {
+    let body = "    %10:b1 = slt %7, %3
+    %11:b1 = slt %1, %7
+    %12:b1 = iand %10, %11
+    if %12 {
+      %13:b32 = bit_reverse %7
+      %14:b32 = udiv %13, %7
+      %15:b32 = udiv %4, %7
+      store_buffer[align 4 offset 256] %5, %6, %14
+      store_buffer[align 4 offset 512] %5, %6, %15
+      yield
+    } else {
+      yield
+    }
+    %90:b32 = iadd %7, %1";
+    for generation in BOTH {
+        expect(generation, body, &[(Opcode::Cmp, 2), (Opcode::And, 0), (Opcode::Sel, 0)]);
+    }
+}
+
+#[test]
+fn a_disjunction_that_selects_is_two_comparisons() {
+    let body = "    %10:b1 = slt %7, %3
+    %11:b1 = slt %1, %7
+    %12:b1 = ior %10, %11
+    %90:b32 = select %12, %4, %7";
+    for generation in BOTH {
+        expect(generation, body, &[(Opcode::Cmp, 2), (Opcode::Or, 0), (Opcode::Sel, 1)]);
+    }
+}
+
+#[test]
+fn results_are_compared_with_zero_by_what_computes_them() {
+    let body = "    %10:b32 = iand %7, %3
+    %11:b1 = ieq %10, %0
+    %90:b32 = select %11, %4, %10";
+    for generation in BOTH {
+        expect(generation, body, &[(Opcode::Cmp, 0), (Opcode::And, 1)]);
+        let insts = code(generation, body);
+        assert!(insts.iter().any(|i| i.opcode == Opcode::And && i.condition == Condition::Zero));
+    }
+}
+
+#[test]
+fn orders_of_sums_of_integers_are_compared_by_themselves() {
+    // 0x7fffffff + 1 is less than zero, which a condition of the sum would not see.
+    let body = "    %10:b32 = iadd %7, %3
+    %11:b1 = slt %10, %0
+    %90:b32 = select %11, %4, %10";
+    for generation in BOTH {
+        expect(generation, body, &[(Opcode::Cmp, 1)]);
+    }
+}
+
+#[test]
+fn saturation_is_part_of_arithmetic() {
+    let body = "    %10:b32 = fmul %7, %7
+    %90:b32 = fsat %10";
+    for generation in BOTH {
+        let insts = code(generation, body);
+        let (muls, text) = count(&insts, Opcode::Mul);
+        assert_eq!(muls, 1, "{text}");
+        assert!(insts.iter().any(|i| i.opcode == Opcode::Mul && i.saturate), "{text}");
+        assert_eq!(insts.iter().filter(|i| i.saturate).count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn rotations_are_one_instruction_on_tiger_lake() {
+    let body = "    %10:b32 = const[0x19]
+    %11:b32 = ishl %7, %3
+    %12:b32 = ushr %7, %10
+    %90:b32 = ior %11, %12";
+    expect(Generation::Gen12, body, &[(Opcode::Rol, 1), (Opcode::Or, 0)]);
+    expect(Generation::Gen9, body, &[(Opcode::Rol, 0), (Opcode::Or, 1)]);
+}
+
+#[test]
+fn products_with_words_take_one_multiplication() {
+    let body = "    %10:b32 = const[0xffff]
+    %11:b32 = iand %7, %10
+    %12:b32 = ineg %7
+    %13:b32 = imul %12, %11
+    %90:b32 = iadd %13, %4";
+    expect(Generation::Gen9, body, &[(Opcode::Mul, 1), (Opcode::Mad, 0)]);
+    expect(Generation::Gen12, body, &[(Opcode::Mul, 0), (Opcode::Mad, 1)]);
+}
+
+#[test]
+fn an_if_without_a_then_block_has_no_else() {
+    let body = "    %10:b1 = flt %7, %3
+    if %10 {
+      yield
+    } else {
+      %13:b32 = bit_reverse %7
+      %14:b32 = udiv %13, %7
+      store_buffer[align 4 offset 256] %5, %6, %14
+      yield
+    }
+    %90:b32 = iadd %7, %1";
+    for generation in BOTH {
+        expect(generation, body, &[(Opcode::If, 1), (Opcode::Else, 0), (Opcode::Endif, 1)]);
+    }
+}
