@@ -1,9 +1,9 @@
 //! List scheduling within a block for latency.
 //!
 //! Top-down: of the instructions whose operands are ready, the one with the longest path to the end of the block goes
-//! first; where none is ready, the one that is ready soonest. Pressure is the guard: at the limit, the
-//! instruction that frees most registers goes first. The new order is used only if it takes fewer
-//! cycles in the model of [`Target::latency`] and [`Target::pipe`] and does not exceed the limit.
+//! first; where none is ready, the one that is ready soonest. Pressure is the guard: at the limit, the instruction that
+//! frees most registers goes first, and of several the first one of the old order. The new order is used only if it takes
+//! fewer cycles in the model of [`Target::latency`] and [`Target::pipe`] and does not exceed the limit.
 
 use crate::function::{Function, Ins, Val};
 use crate::liveness::{LiveSet, Liveness};
@@ -13,6 +13,10 @@ use cranelift_entity::SecondaryMap;
 
 /// Distance from the first instruction that is left within which others are looked for.
 const WINDOW: usize = 128;
+
+/// Maximum number of orders that are tried: where one needs more units than are allowed, since nothing frees any at the
+/// limit, the next one has a limit that is lower by as many.
+const ATTEMPTS: usize = 3;
 
 /// Runs the pass; orders that need more than `limit` units at once are used only where the old one needs as many.
 /// Returns whether anything moved.
@@ -24,16 +28,23 @@ pub fn run<T: Target>(f: &mut Function<T::Inst>, live: &Liveness, limit: u32) ->
         let Some((range, out)) = movable(f, live, b) else { continue };
         let body = f.blocks[b].insts[range.clone()].to_vec();
         let graph = Graph::new::<T>(f, &body, &mut defs);
-        let order = graph.order::<T>(f, &body, &out, limit);
         let old: Vec<usize> = (0..body.len()).collect();
-        if graph.cycles(&order) >= graph.cycles(&old) {
-            continue;
-        }
-        let new: Vec<Ins> = order.iter().map(|&n| body[n]).collect();
+        let cycles = graph.cycles(&old);
         let allowed = peak::<T>(f, &body, &out, &mut set).max(limit);
-        if peak::<T>(f, &new, &out, &mut set) <= allowed {
-            f.blocks[b].insts[range].copy_from_slice(&new);
-            changed = true;
+        let mut limit = limit;
+        for _ in 0..ATTEMPTS {
+            let order = graph.order::<T>(f, &body, &out, limit);
+            if graph.cycles(&order) >= cycles {
+                break;
+            }
+            let new: Vec<Ins> = order.iter().map(|&n| body[n]).collect();
+            let needed = peak::<T>(f, &new, &out, &mut set);
+            if needed <= allowed {
+                f.blocks[b].insts[range].copy_from_slice(&new);
+                changed = true;
+                break;
+            }
+            limit = limit.saturating_sub(needed - allowed);
         }
     }
     changed
@@ -139,7 +150,11 @@ impl Graph {
                 let grows = pressure.change(f, body[n]);
                 let over = (pressure.now + grows - limit as i32).max(0);
                 let start = clock.start(self, n).max(clock.now);
-                (if over > 0 { grows } else { 0 }, start, std::cmp::Reverse(self.path[n]), n)
+                // At the limit the old order, which ends values that it began, rather than more of the same.
+                match over > 0 {
+                    true => (grows, n as u32, std::cmp::Reverse(0), n),
+                    false => (0, start, std::cmp::Reverse(self.path[n]), n),
+                }
             });
             // The first one that is left follows only those that are done.
             let n = best.unwrap_or(first);
