@@ -6,7 +6,7 @@ mod toy;
 use tepui_backend::Error;
 use tepui_backend::dot::Dot;
 use tepui_backend::listing::{self, Line, Listing};
-use tepui_compiler_test::{Compiler, Counts, Executor, Refusal, Tally, differential};
+use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal, Tally, differential};
 use tepui_ir::interp::Memory;
 use tepui_ir::{Loc, Shader};
 use tepui_ir_gen::{Config, program};
@@ -26,6 +26,11 @@ impl Compiler for Toy {
         for name in ["lower_vars", "scalarise", "simplify", "dce"] {
             p.run(s, name);
         }
+    }
+
+    fn prepare(&self, s: &mut Shader) {
+        tepui_passes::pipeline::optimise(s);
+        self.lower(s, &mut |_, _| {});
     }
 
     fn compile(&self, s: &Shader) -> Result<Program, Refusal> {
@@ -50,8 +55,17 @@ struct Interpreter;
 impl Executor for Interpreter {
     type Program = Program;
 
-    fn execute(&mut self, p: &Program, memory: &mut Memory) -> Result<(), String> {
-        toy::run(p, memory)
+    fn execute(
+        &mut self,
+        p: &Program,
+        _shader: &Shader,
+        memory: &mut Memory,
+        groups: [u32; 3],
+    ) -> Result<(), Failure> {
+        if groups != [1; 3] {
+            return Err(Failure::Unsupported("several workgroups".into()));
+        }
+        toy::run(p, memory).map_err(Failure::Wrong)
     }
 }
 
@@ -85,8 +99,7 @@ fn random_programs_that_spill() {
 
 fn compiled(seed: u64) -> Program {
     let mut s = program(seed, &Config::plain());
-    tepui_passes::pipeline::optimise(&mut s);
-    Toy { registers: 64 }.lower(&mut s, &mut |_, _| {});
+    Toy { registers: 64 }.prepare(&mut s);
     Toy { registers: 14 }.compile(&s).unwrap_or_else(|e| panic!("{e:?}"))
 }
 
