@@ -269,14 +269,26 @@ pub fn compile_part(
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Program> {
     stack::for_shader(s).run(|| {
-        let first = back_end(s, options, interface, after, false);
-        match first {
-            Ok(None) | Err(Error::Limit { what: error::HALF_UNIFORMS, .. }) => {
-                back_end(s, options, interface, after, true)?.ok_or(OUT_OF_REACH)
+        let mut done = back_end(s, options, interface, after, UniformUse::All);
+        for uses in [UniformUse::AddressesBySet, UniformUse::WithoutPreamble] {
+            if !matches!(done, Ok(None) | Err(Error::Limit { what: error::HALF_UNIFORMS, .. })) {
+                break;
             }
-            done => done?.ok_or(OUT_OF_REACH),
+            done = back_end(s, options, interface, after, uses);
         }
+        done?.ok_or(OUT_OF_REACH)
     })
+}
+
+/// Use of uniform registers, from the fastest code to what needs the fewest of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UniformUse {
+    /// Each descriptor's address, and the results of a preamble.
+    All,
+    /// Addresses of sets, which come first, instead of those of descriptors.
+    AddressesBySet,
+    /// As [`UniformUse::AddressesBySet`], without a preamble.
+    WithoutPreamble,
 }
 
 /// Addresses of descriptor sets that texture instructions cannot encode.
@@ -284,14 +296,13 @@ const OUT_OF_REACH: Error =
     Error::Feature("a descriptor set out of the texture instructions' reach");
 
 /// Selection, allocation and packing. Addresses of descriptors take their places among other
-/// uniforms; nothing comes of it where that puts one out of the texture instructions' reach, and
-/// everything is done again `by_set`.
+/// uniforms; nothing comes of it where that puts one out of the texture instructions' reach.
 fn back_end(
     s: &Shader,
     options: &Options,
     interface: &Interface,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-    by_set: bool,
+    uses: UniformUse,
 ) -> Result<Option<Program>> {
     match (s.info.stage, interface) {
         (Stage::Compute, Interface::Compute | Interface::Expanded(_))
@@ -304,12 +315,12 @@ fn back_end(
     let io = select::stage::Io::new(s, interface)?;
     let mut stats = Stats::default();
     let mut uniforms = interface.uniforms(s);
-    if by_set {
+    if uses != UniformUse::All {
         let sets: BTreeSet<u32> = s.resources.values().map(|r| r.set).collect();
         uniforms.address_by_set(sets.len() as u16);
     }
     // A prolog or epilog has no uniforms of its own.
-    let plan = if interface.is_beside() {
+    let plan = if interface.is_beside() || uses == UniformUse::WithoutPreamble {
         preamble::Plan::default()
     } else {
         preamble::plan(s, &target::PREAMBLE)
