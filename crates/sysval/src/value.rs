@@ -36,6 +36,8 @@ pub enum SystemValue {
     ViewIndex,
     /// Vertex, as a compute program: 64-bit address of the numbers of the vertices to process, 32 bits each.
     VertexList,
+    /// Tessellation: number of the vertices of an input patch, 32 bits.
+    PatchVertices,
     /// Fragment: places of the samples, a byte each: x and y in sixteenths of a pixel, x in the low four bits.
     SamplePositions,
     /// Fragment: samples that the pipeline's state enables, 16 bits.

@@ -27,6 +27,7 @@ use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::state::StateBaseAddress;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType};
 use tepui_ir::interp::SamplerData;
+use tepui_sysval::SystemValue;
 
 /// Format of surfaces whose elements are bytes. source: Mesa, isl.h (`ISL_FORMAT_RAW`)
 const RAW: u32 = 0x1ff;
@@ -190,11 +191,10 @@ fn constants(
 ) -> Vec<u8> {
     let map = &program.map;
     let word = |c: &Constant| match *c {
-        Constant::Push(offset) => bindings.push_word(offset),
-        Constant::NumWorkgroups(k) => groups[usize::from(k)],
-        Constant::BaseWorkgroup(_) | Constant::ViewIndex => 0,
-        // Programs here are compiled for a number of vertices.
-        Constant::PatchVertices => 0,
+        Constant::System(SystemValue::Push { offset }) => bindings.push_word(offset),
+        Constant::System(SystemValue::NumWorkgroups { axis }) => groups[usize::from(axis)],
+        // The first view and workgroup; programs here are compiled for a number of vertices.
+        Constant::System(_) => 0,
         Constant::BufferAddress(surface, high) => {
             let at = addresses.get(usize::from(surface)).copied().unwrap_or(0);
             (at >> if high { 32 } else { 0 }) as u32

@@ -16,6 +16,7 @@ use crate::mir::GRF_DWORDS;
 use crate::set_memory::{SetBinding, placement};
 use serde::{Deserialize, Serialize};
 use tepui_ir::{Attrs, Builtin, Op, Res, Shader, Value};
+use tepui_sysval::SystemValue;
 
 /// Maximum number of binding table entries: higher indices have a meaning of their own. source: Mesa,
 /// `brw_compiler.h` (`BRW_MAX_BINDING_TABLE_SIZE`)
@@ -30,20 +31,13 @@ const MAX_CONSTANT_REGISTERS: usize = 64;
 /// A double word that the driver places in the shared constants.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Constant {
-    /// Of the push constants, by its offset in bytes.
-    Push(u32),
-    /// Of the number of workgroups, by dimension.
-    NumWorkgroups(u8),
-    /// Of the base that is added to workgroup ids, by dimension.
-    BaseWorkgroup(u8),
+    /// A value of the draw or dispatch: push constants, numbers of workgroups and their base, the view, vertices of an input patch where
+    /// the program is compiled without their number.
+    System(SystemValue),
     /// The size in bytes of the buffer of a surface, by its index.
     BufferSize(u8),
     /// The low or the high half of the address of the buffer of a surface, by its index.
     BufferAddress(u8, bool),
-    /// The number of the view that is drawn.
-    ViewIndex,
-    /// The number of vertices of an input patch, where the program is compiled without it.
-    PatchVertices,
     /// The low or the high half of the address of a descriptor set's memory ([`crate::set_memory`]).
     SetAddress(u32, bool),
     /// The dynamic offset of a buffer that is found in set memory.
@@ -152,13 +146,15 @@ impl BindMap {
                 push_dwords = push_dwords.max(end.div_ceil(4));
             }
             (Op::LoadBuiltin, Attrs::Builtin(b)) => match b {
-                Builtin::NumWorkgroups => (0..3).for_each(|k| map.add(Constant::NumWorkgroups(k))),
+                Builtin::NumWorkgroups => {
+                    (0..3).for_each(|axis| map.add_system(SystemValue::NumWorkgroups { axis }));
+                }
                 Builtin::BaseWorkgroupId => {
-                    (0..3).for_each(|k| map.add(Constant::BaseWorkgroup(k)));
+                    (0..3).for_each(|axis| map.add_system(SystemValue::BaseWorkgroup { axis }));
                 }
                 Builtin::SubgroupId | Builtin::LocalInvocationIndex => map.thread_constants = true,
-                Builtin::ViewIndex => map.add(Constant::ViewIndex),
-                Builtin::PatchVertices => map.add(Constant::PatchVertices),
+                Builtin::ViewIndex => map.add_system(SystemValue::ViewIndex),
+                Builtin::PatchVertices => map.add_system(SystemValue::PatchVertices),
                 _ => {}
             },
             (Op::BufferSize | Op::BufferAddress, _) => {
@@ -174,7 +170,7 @@ impl BindMap {
             (Op::Descriptor, Attrs::Res(res, _)) => map.add_record(s, res, s.arg(i, 0)),
             _ => {}
         });
-        let words = (0..push_dwords).map(|k| Constant::Push(4 * k));
+        let words = (0..push_dwords).map(|k| Constant::System(SystemValue::Push { offset: 4 * k }));
         map.constants = words.chain(std::mem::take(&mut map.constants)).collect();
         let registers = u64::from(map.registers());
         if registers > MAX_CONSTANT_REGISTERS as u64 {
@@ -206,6 +202,10 @@ impl BindMap {
         self.sets.iter().find(|p| (p.set, p.binding) == (set, binding)).copied()
     }
 
+    fn add_system(&mut self, value: SystemValue) {
+        self.add(Constant::System(value));
+    }
+
     fn add(&mut self, c: Constant) {
         if !self.constants.contains(&c) {
             self.constants.push(c);
@@ -215,7 +215,10 @@ impl BindMap {
     /// Double words of push constants, which are the first constants.
     #[must_use]
     pub fn push_words(&self) -> u32 {
-        self.constants.iter().take_while(|c| matches!(c, Constant::Push(_))).count() as u32
+        self.constants
+            .iter()
+            .take_while(|c| matches!(c, Constant::System(SystemValue::Push { .. })))
+            .count() as u32
     }
 
     /// Registers with shared constants.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_compiler::{BindMap, Constant, SetBinding, Surface, bind};
+use tepui_sysval::SystemValue;
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::{Error, Result};
 
@@ -108,14 +109,8 @@ pub enum Buffer {
 /// A word of the constants of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Of the push constants, by its offset in bytes.
-    Push(u32),
-    /// Of the number of workgroups.
-    Workgroups(u8),
-    /// Of the first workgroup.
-    BaseWorkgroup(u8),
-    /// The number of the view.
-    ViewIndex,
+    /// A value of the draw or dispatch.
+    System(SystemValue),
     /// Bytes of a buffer.
     Size(Buffer),
     /// Low or high half of the address of a buffer.
@@ -193,12 +188,14 @@ impl Places {
         };
         let word = |c: &Constant| {
             Ok(match *c {
-                Constant::Push(offset) => Word::Push(offset),
-                Constant::NumWorkgroups(k) => Word::Workgroups(k),
-                Constant::BaseWorkgroup(k) => Word::BaseWorkgroup(k),
-                Constant::ViewIndex => Word::ViewIndex,
-                Constant::PatchVertices => {
-                    return Err(Error::unsupported("the number of vertices of a patch in shaders"));
+                Constant::System(
+                    value @ (SystemValue::Push { .. }
+                    | SystemValue::NumWorkgroups { .. }
+                    | SystemValue::BaseWorkgroup { .. }
+                    | SystemValue::ViewIndex),
+                ) => Word::System(value),
+                Constant::System(value) => {
+                    return Err(Error::unsupported(format!("{value:?} in shaders")));
                 }
                 Constant::BufferSize(surface) => Word::Size(buffer(surface)),
                 Constant::BufferAddress(surface, high) => Word::Address(buffer(surface), high),

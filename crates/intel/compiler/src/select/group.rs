@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::mir::{self, Inst, MOp, Operand};
 use tepui_intel_isa::{Opcode, Type as Ty};
 use tepui_ir::{self as ir, Attrs, Barrier, Builtin, MemSet, Op, Scope};
+use tepui_sysval::SystemValue;
 
 /// Double words of g0 that have the number of the workgroup. source: IVB PRM volume 2 part 2, "GPGPU thread payload"
 const WORKGROUP: [u16; 3] = [1, 6, 7];
@@ -50,13 +51,14 @@ impl Select<'_> {
         let r = s.result(i);
         let invocations: u32 = s.info.workgroup_size.iter().product();
         let width = u32::from(self.width);
-        let constants = |c: &Self, make: fn(u8) -> Constant| {
-            (0..3).map(|k| c.map.dword(make(k)).map_or(Comp::Undef, Comp::Fixed)).collect()
+        let constants = |c: &Self, make: fn(u8) -> SystemValue| {
+            let dword = |k| c.map.dword(Constant::System(make(k)));
+            (0..3).map(|k| dword(k).map_or(Comp::Undef, Comp::Fixed)).collect()
         };
         let comps: Vec<Comp> = match b {
             Builtin::WorkgroupId => WORKGROUP.map(Comp::Fixed).to_vec(),
-            Builtin::NumWorkgroups => constants(self, Constant::NumWorkgroups),
-            Builtin::BaseWorkgroupId => constants(self, Constant::BaseWorkgroup),
+            Builtin::NumWorkgroups => constants(self, |axis| SystemValue::NumWorkgroups { axis }),
+            Builtin::BaseWorkgroupId => constants(self, |axis| SystemValue::BaseWorkgroup { axis }),
             Builtin::WorkgroupSize => s.info.workgroup_size.map(Comp::Const).to_vec(),
             Builtin::SubgroupSize => vec![Comp::Const(width)],
             Builtin::NumSubgroups => vec![Comp::Const(invocations.div_ceil(width))],

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use tepui_intel_isa::Type as Ty;
 use tepui_ir::{self as ir, Attrs, Builtin, IoSlot, NumKind, Type, Value};
 use tepui_regalloc::Val;
+use tepui_sysval::SystemValue;
 
 /// Parameters of a graphics stage for a number of channels.
 #[derive(Clone, Copy)]
@@ -137,7 +138,7 @@ impl Select<'_> {
     /// Selects an instruction that belongs to the stage; whether it is one.
     pub(super) fn stage_io(&mut self, i: ir::Inst) -> Result<bool> {
         if self.s.insts[i].attrs == Attrs::Builtin(Builtin::ViewIndex) {
-            let at = self.map.dword(Constant::ViewIndex);
+            let at = self.map.dword(Constant::System(SystemValue::ViewIndex));
             self.set(self.s.result(i), &[at.map_or(Comp::Undef, Comp::Fixed)]);
             return Ok(true);
         }

@@ -14,6 +14,7 @@ use tepui_intel_isa::message::{AtomicOp as Atomic, DataOp0, DataOp1, FloatAtomic
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty};
 use tepui_ir::{self as ir, Access, AtomicOp, Attrs, Mem, Op, Type};
 use tepui_regalloc::Val;
+use tepui_sysval::SystemValue;
 
 /// Maximum number of components of an untyped message.
 pub(super) const MAX_COMPONENTS: usize = 4;
@@ -146,7 +147,7 @@ impl Select<'_> {
             if !byte.is_multiple_of(bytes) {
                 return self.refuse(i, "at an offset that is not aligned is not compiled yet");
             }
-            let dword = self.map.dword(Constant::Push(byte & !3));
+            let dword = self.map.dword(Constant::System(SystemValue::Push { offset: byte & !3 }));
             let c = dword.map_or(Comp::Undef, Comp::Fixed);
             all.push(self.above(c, 8 * (byte % 4) as u8));
         }

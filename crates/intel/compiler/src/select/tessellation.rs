@@ -15,6 +15,7 @@ use crate::payload::{DOMAIN_COORDINATES, DOMAIN_HANDLES, HANDLES, HullPayload};
 use crate::stage::{DomainInfo, HullInfo};
 use tepui_intel_isa::{Generation, Opcode, Type as Ty};
 use tepui_ir::{self as ir, Attrs, Builtin, IoLoc, IoSlot, Op, Scope};
+use tepui_sysval::SystemValue;
 
 /// Double words of g0: the handle of a patch, its number, and the number of the thread.
 const PATCH_HANDLE: u16 = 0;
@@ -139,7 +140,10 @@ impl Select<'_> {
     /// The number of vertices of a patch, which the driver gives if it is not known.
     fn patch_vertices(&self, known: u8) -> Comp {
         match known {
-            0 => self.map.dword(Constant::PatchVertices).map_or(Comp::Undef, Comp::Fixed),
+            0 => self
+                .map
+                .dword(Constant::System(SystemValue::PatchVertices))
+                .map_or(Comp::Undef, Comp::Fixed),
             n => Comp::Const(n.into()),
         }
     }

@@ -1,5 +1,6 @@
 //! Descriptor sets, binding tables and constants of a draw or dispatch.
 
+use tepui_sysval::SystemValue;
 use tepui_vulkan::Result;
 use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
 
@@ -88,10 +89,12 @@ impl Inputs<'_> {
     pub fn word(&self, v: &Variant, w: Word) -> u32 {
         let [base, count] = &self.groups;
         match w {
-            Word::Push(offset) => word_at(self.push, offset),
-            Word::Workgroups(k) => count[usize::from(k) % 3],
-            Word::BaseWorkgroup(k) => base[usize::from(k) % 3],
-            Word::ViewIndex => self.view,
+            Word::System(SystemValue::Push { offset }) => word_at(self.push, offset),
+            Word::System(SystemValue::NumWorkgroups { axis }) => count[usize::from(axis) % 3],
+            Word::System(SystemValue::BaseWorkgroup { axis }) => base[usize::from(axis) % 3],
+            Word::System(SystemValue::ViewIndex) => self.view,
+            // The others are refused when places are found.
+            Word::System(_) => 0,
             Word::Size(b) => self.buffer(v, b).1,
             Word::Address(b, high) => half(self.buffer(v, b).0, high),
             Word::SetAddress(set, high) => half(self.address(set, RECORDS), high),

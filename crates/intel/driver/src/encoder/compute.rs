@@ -12,6 +12,7 @@ use tepui_intel_packets::media::{
     MediaStateFlush, MediaVfeState, SharedLocalMemorySize, SimdSize,
 };
 use tepui_intel_packets::mi::{MiCopyMemMem, MiLoadRegisterMem};
+use tepui_sysval::SystemValue;
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH};
@@ -137,9 +138,9 @@ impl Encoder {
         let at = self.upload_state(&block, 64)?;
         if let Dispatch::Indirect(_, address) = *dispatch {
             for (word, &w) in (0u64..).zip(&v.places.words) {
-                if let Word::Workgroups(k) = w {
+                if let Word::System(SystemValue::NumWorkgroups { axis }) = w {
                     self.emit(&MiCopyMemMem {
-                        source_memory_address: address + 4 * u64::from(k),
+                        source_memory_address: address + 4 * u64::from(axis),
                         destination_memory_address: at.address + 4 * word,
                         ..MiCopyMemMem::default()
                     })?;
