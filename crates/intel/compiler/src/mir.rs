@@ -290,6 +290,10 @@ pub enum Op {
     BeginLive,
     /// Keeps channels live where a comparison of two sources holds.
     Keep(Condition),
+    /// Suspends the channels of squares in which none is live, up to [`Op::Resume`].
+    Suspend,
+    /// Resumes suspended channels. Follows all control flow.
+    Resume,
     /// All ones in channels that are not live, else zero.
     Helper {
         /// From the start, instead of now.
@@ -495,6 +499,8 @@ impl<const W: u8> Target for Eu<W> {
             },
             Op::BeginLive
             | Op::Keep(_)
+            | Op::Suspend
+            | Op::Resume
             | Op::UrbWrite { .. }
             | Op::TargetWrite(_)
             | Op::Barrier

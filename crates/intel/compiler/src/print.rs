@@ -78,6 +78,8 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::SampleOffset { y } => write!(f, "sample_offset_{}", axis(*y)),
         Op::BeginLive => f.write_str("begin_live"),
         Op::Keep(c) => write!(f, "keep{}", c.suffix()),
+        Op::Suspend => f.write_str("suspend"),
+        Op::Resume => f.write_str("resume"),
         Op::Helper { from_start } => {
             write!(f, "helper{}", if *from_start { "_from_start" } else { "" })
         }

@@ -75,7 +75,7 @@ pub struct Predicate {
     /// Combination of flags into channel enables: 0 no predicate, 1 the channel's own flag, above that an
     /// index of [`PREDICATES`] or [`PREDICATES_ALIGN16`].
     pub control: u8,
-    /// Whether the flags are inverted first.
+    /// Whether the combination is inverted.
     pub inverse: bool,
 }
 

@@ -7,13 +7,16 @@
 use super::expand::CONDITION;
 use super::{Emit, MAX_WIDTH, Part};
 use crate::mir;
-use tepui_intel_isa::{Condition, Inst, Opcode, Predicate};
+use tepui_intel_isa::{Condition, Flag, Inst, Opcode, Predicate};
 use tepui_regalloc::{CodeBlock, Ctl, Step};
 
 /// Maximum number of instructions of a block that are predicated instead: a branch takes as long as two of them.
 const MAX_PREDICATED: usize = 4;
 /// Maximum number of instructions of a loop's condition that are repeated at its end.
 const MAX_REPEATED: usize = 3;
+
+/// The control of predicates that combines the flags of four channels by "or": the index of `any4h`.
+const ANY_OF_FOUR: u8 = 6;
 
 /// A construct that encloses the current position.
 enum Frame {
@@ -41,6 +44,8 @@ pub(super) struct Flow {
     frames: Vec<Frame>,
     /// The predicate of the instructions of the current block.
     predicate: Option<Predicate>,
+    /// Instructions that suspend channels.
+    halts: Vec<usize>,
 }
 
 /// The steps of a block.
@@ -246,6 +251,32 @@ impl Emit {
             (inst.predicate, inst.flag) = (predicate, CONDITION);
         }
         self.push(inst)
+    }
+
+    /// Suspends the channels of squares that have no bit in a flag.
+    pub(super) fn suspend(&mut self, live: Flag) {
+        let at = self.branch(Opcode::Halt, None);
+        let halt = &mut self.out.insts[at];
+        halt.predicate = Predicate { control: ANY_OF_FOUR, inverse: true };
+        halt.flag = live;
+        self.flow.pend(at);
+        self.flow.halts.push(at);
+    }
+
+    /// The place where suspended channels go on. All other channels are suspended there, too: hardware hangs otherwise.
+    /// source: Mesa, brw_generator.cpp (`patch_halt_jumps`)
+    pub(super) fn resume(&mut self) {
+        let halts = std::mem::take(&mut self.flow.halts);
+        if halts.is_empty() {
+            return;
+        }
+        self.known.clear();
+        let last = self.branch(Opcode::Halt, None);
+        for at in halts.into_iter().chain([last]) {
+            let targets = &mut self.out.targets[at];
+            targets.uip = Some(last + 1);
+            targets.jip = targets.jip.or(Some(last + 1));
+        }
     }
 
     /// Gives an instruction the predicate of its block.

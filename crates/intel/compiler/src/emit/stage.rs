@@ -63,6 +63,8 @@ impl Emit {
     pub(super) fn stage(&mut self, inst: &Mir) -> bool {
         match inst.op {
             Op::BeginLive => self.begin_live(),
+            Op::Suspend => self.suspend(LIVE),
+            Op::Resume => self.resume(),
             Op::UrbWrite { .. } => self.urb_write(inst),
             Op::UrbRead { .. } => self.urb_read(inst),
             Op::TargetWrite(p) => self.target_write(inst, &p),

@@ -66,6 +66,7 @@ impl Select<'_> {
         for &i in &s.regions[r].insts {
             let d = &s.insts[i];
             self.loc = d.loc;
+            self.io.last_costly.1 |= self.io.last_costly.0 == Some(i);
             let ends = matches!(d.op, Op::Yield | Op::Break | Op::Continue) && self.nesting > 0;
             if ends || matches!(d.op, Op::If | Op::Loop) {
                 self.flush();

@@ -26,6 +26,24 @@ const VIEWPORT_MASK: u32 = 0xf;
 /// Maximum number of samples of a pixel.
 const MAX_SAMPLES: u32 = 16;
 
+/// Whether an operation takes so long that channels which do not need it are worth a jump.
+fn is_costly(o: Op) -> bool {
+    matches!(
+        o,
+        Op::Loop
+            | Op::TexSample
+            | Op::TexSampleLod
+            | Op::TexGather
+            | Op::TexFetch
+            | Op::ImageLoad
+            | Op::LoadBuffer
+            | Op::LoadGlobal
+            | Op::AtomicBuffer
+            | Op::AtomicGlobal
+            | Op::ImageAtomic
+    )
+}
+
 fn immediate(ty: Ty, bits: u64) -> Source {
     Source { operand: Operand::immediate(ty, bits), val: None }
 }
@@ -46,6 +64,22 @@ impl Select<'_> {
         let reads = self.s.any(|s, _, i| s.insts[i].op == Op::IsHelper);
         if info.kills || info.side_effects || reads {
             self.effect(mir::Op::BeginLive);
+        }
+        // Subgroups that reconverge keep their helper invocations.
+        if info.kills && !self.s.info.maximal_reconvergence {
+            self.s.walk(|s, _, i| {
+                if is_costly(s.insts[i].op) {
+                    self.io.last_costly.0 = Some(i);
+                }
+            });
+        }
+    }
+
+    /// Suspends squares that have no live channel, if much follows.
+    fn suspend(&mut self) {
+        let (costly, passed) = self.io.last_costly;
+        if costly.is_some() && (!passed || !self.frames.is_empty()) {
+            self.effect(mir::Op::Suspend);
         }
     }
 
@@ -86,6 +120,7 @@ impl Select<'_> {
     /// Channels where a comparison does not hold are helpers from here on.
     fn keep(&mut self, c: Comparison) {
         self.push(Inst::new(mir::Op::Keep(c.condition), Operand::NONE, &[]), None, &c.sources);
+        self.suspend();
     }
 
     fn demote_if(&mut self, condition: Value) {

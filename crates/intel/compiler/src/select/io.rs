@@ -81,6 +81,8 @@ pub(super) struct Io<'a> {
     pub handle: Source,
     /// Writes of the URB that are to come.
     pub pending: super::urb::Pending,
+    /// The last instruction of a fragment shader that is worth suspending channels before, and whether it is selected.
+    pub last_costly: (Option<ir::Inst>, bool),
     /// The number of emitted vertices.
     pub count: Comp,
     /// Control data of geometry programs.
@@ -98,6 +100,7 @@ impl<'a> Io<'a> {
             fragment: super::output::Outputs::default(),
             handle: Source::payload(crate::payload::HANDLES),
             pending: super::urb::Pending::default(),
+            last_costly: (None, false),
             count: Comp::Const(0),
             control: Vec::new(),
         }

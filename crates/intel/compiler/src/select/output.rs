@@ -64,6 +64,9 @@ impl Select<'_> {
     /// Writes the targets; the last write ends the thread.
     pub(super) fn end_fragment(&mut self, info: &FragmentInfo, state: &FragmentState) -> Ending {
         let written: Vec<u8> = (0..TARGETS as u8).filter(|n| info.targets >> n & 1 != 0).collect();
+        if info.kills {
+            self.effect(Op::Resume);
+        }
         // Gen9 wants headers where there are several targets or sources. source: Mesa,
         // brw_lower_logical_sends.cpp (`lower_fb_write_logical_send`)
         let several = written.len() > 1 || info.dual_source || written.iter().any(|&n| n > 0);

@@ -195,3 +195,32 @@ fn programs_that_spill() {
     let got = case.draw(&few, 0);
     assert_eq!(want.colours, got.colours);
 }
+
+#[test]
+fn squares_without_live_fragments_go_to_the_end() {
+    let source = |limit: &str| {
+        format!(
+            "@fragment fn fs(@builtin(position) p: vec4f) -> @location(0) vec4f {{
+                if (p.x < {limit}) {{ discard; }}
+                var s = p.y;
+                for (var k = 0u; k < u32(p.y) + 20u; k++) {{ s = s * 0.5 + p.x; }}
+                if (s < p.x) {{
+                    if (p.y > 20.0) {{ discard; }}
+                    for (var k = 0u; k < u32(p.x); k++) {{ s = s * 0.25 + p.y; }}
+                }}
+                return vec4f(s, p.xy, 1.0);
+            }}"
+        )
+    };
+    let executed = [40.0, 7.0, 0.0].map(|limit| {
+        let case = Case::wgsl(&format!("{HALF}{}", source(&format!("{limit:?}"))));
+        let programs = case.programs();
+        if limit > 0.0 && limit < 32.0 {
+            case.check();
+        }
+        [8, 16].map(|width| case.draw(&programs, width).stats.instructions)
+    });
+    for ([none, few], all) in [0, 1].map(|k| ([executed[0][k], executed[1][k]], executed[2][k])) {
+        assert!(3 * none < all && none < few && few < all, "{none} {few} {all}");
+    }
+}
