@@ -40,7 +40,7 @@ impl Select<'_> {
                 self.store_words(i, &slot, base, |slot, k| {
                     let (varying, component) = place(&slot, k)?;
                     Some((info.outputs.vue.slot(varying)? as u16, component))
-                })?;
+                });
                 if header {
                     self.io.pending.complete(0);
                 }

@@ -85,12 +85,12 @@ impl Select<'_> {
                 });
             }
             (Op::StoreOutput, Attrs::Io(slot)) => {
-                self.store_words(i, &slot, Base::ENTRY, |slot, k| patch_slot(&p, slot, k))?;
+                self.store_words(i, &slot, Base::ENTRY, |slot, k| patch_slot(&p, slot, k));
             }
             (Op::StoreOutputVertex, Attrs::Io(slot)) => {
                 let vertex = self.output_vertex(s.arg(i, 2), info);
                 let base = vertices(&p, vertex);
-                self.store_words(i, &slot, base, |slot, k| vertex_slot(&p, slot, k))?;
+                self.store_words(i, &slot, base, |slot, k| vertex_slot(&p, slot, k));
             }
             (Op::LoadOutputPatch, Attrs::Io(slot)) => {
                 self.flush();

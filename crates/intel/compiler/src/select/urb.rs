@@ -6,7 +6,6 @@
 
 use super::alu::op;
 use super::{Comp, Ending, Select, Source};
-use crate::error::Result;
 use crate::interface::place;
 use crate::mir::{self, Inst, MOp, Operand, Place, planes};
 use crate::patch::SLOT_DWORDS;
@@ -80,7 +79,7 @@ impl Select<'_> {
             let v = self.def(op(Opcode::Mul), Ty::UD, &[x, stride]);
             return Address { offset: at as u16, per_channel: Some(Comp::Val(v)) };
         };
-        let at = at + vertex * u32::from(base.stride);
+        let at = at.wrapping_add(vertex.wrapping_mul(base.stride.into()));
         match at {
             0..=MAX_OFFSET => Address { offset: at as u16, per_channel: None },
             _ => Address { offset: 0, per_channel: Some(Comp::Const(at)) },
@@ -115,7 +114,7 @@ impl Select<'_> {
         slot: &IoSlot,
         base: Base,
         slot_of: impl Fn(IoSlot, u8) -> Option<(u16, u8)>,
-    ) -> Result<()> {
+    ) {
         let words = self.words_of(self.s.arg(i, 0), slot.kind);
         if self.io.pending.base != Some(base) {
             self.flush();
@@ -126,7 +125,6 @@ impl Select<'_> {
             let dwords = self.io.pending.slots.entry(at).or_default();
             dwords[usize::from(component & 3)] = Some(word);
         }
-        Ok(())
     }
 
     /// The pending writes, in order of slots.

@@ -91,7 +91,8 @@ impl Body<'_> {
     }
 }
 
-fn geometry(
+/// A geometry shader with a body.
+pub fn geometry(
     [input, output]: [PrimitiveKind; 2],
     [vertices, invocations]: [u32; 2],
     body: impl Fn(&mut Body<'_>),

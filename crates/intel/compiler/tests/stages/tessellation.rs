@@ -1,6 +1,6 @@
 //! Tessellation: the picture of the points and triangles that the interpreter's shaders give.
 
-use super::geometry::{Body, POSITION, slot};
+use super::geometry::{Body, POSITION, geometry, slot};
 use super::rig::{SIDE, compiled, listing, machine, wgsl};
 use std::collections::HashMap;
 use tepui_compiler_test::reference::{self, Words};
@@ -107,6 +107,8 @@ struct Case {
     /// Vertices of an input patch.
     vertices: u32,
     patches: u32,
+    /// A geometry shader that passes points follows.
+    geometry: bool,
 }
 
 /// The vertices of a primitive or point.
@@ -217,10 +219,13 @@ impl Case {
             let patch = Some(PatchInterface::new(&self.tcs, &self.tes, vertices));
             let options = Options { patch, ..Options::default() };
             let v = compiled(&vs, Options { feeds_stage: true, ..options });
-            let [h, d, f] = [&self.tcs, &self.tes, &fs].map(|s| compiled(s, options));
+            let [h, f] = [&self.tcs, &fs].map(|s| compiled(s, options));
+            let d = compiled(&self.tes, Options { feeds_stage: self.geometry, ..options });
+            let g = compiled(&pass_points(), options);
             let none = Bindings::default();
             let mut draw = Draw::triangle(&v, &f, [SIDE; 2], &none);
             draw.primitives = vec![(&h, &none), (&d, &none)];
+            draw.primitives.extend(self.geometry.then_some((&g, &none)));
             let own = [&self.tcs, &self.tes].map(|s| s.info.primitives);
             draw.tessellator = Some(Tessellator::new(&own[0], &own[1], true));
             draw.targets = vec![Format::Uint];
@@ -241,6 +246,16 @@ impl Case {
         }
         infos.expect("one of both")
     }
+}
+
+/// A geometry shader that emits the point that it gets.
+fn pass_points() -> Shader {
+    geometry([PrimitiveKind::Points; 2], [1, 1], |b| {
+        let zero = b.0.u32(0);
+        let position = b.input(POSITION, 4, zero);
+        let words = b.input(IoLoc::Location(0), 4, zero);
+        b.vertex(0, position, words);
+    })
 }
 
 /// A pixel's centre for coordinates from 0 to 1 in a tile of a picture of tiles: `x`, `y` from -1 on.
@@ -303,7 +318,7 @@ fn points_of_each_domain() {
             let [a, c] = [zero, two].map(|k| b.input(IoLoc::Location(2), 4, k));
             [b.0.extract(a, 1), b.0.extract(c, 0)]
         });
-        let (hull, info) = Case { tcs, tes, vertices: 3, patches: 11 }.check();
+        let (hull, info) = Case { tcs, tes, vertices: 3, patches: 11, geometry: false }.check();
         // Three vertices of three slots follow the header of two; all are pushed, two in a register.
         assert_eq!((info.read_length, hull.patch.entry_units()), (6, 3));
     }
@@ -319,7 +334,7 @@ fn invocations_of_a_patch() {
             let [a, c] = [last, first].map(|k| b.input(IoLoc::Location(2), 4, k));
             [b.0.extract(a, 1), b.0.extract(c, 0)]
         });
-        let (hull, _) = Case { tcs, tes, vertices: inputs, patches: 9 }.check();
+        let (hull, _) = Case { tcs, tes, vertices: inputs, patches: 9, geometry: false }.check();
         let threads = if hull.eight_patches { outputs } else { outputs.div_ceil(8) };
         assert_eq!(u32::from(hull.threads), threads);
     }
@@ -371,7 +386,7 @@ fn invocations_read_each_other() {
             let outer = b.patch_read(Op::LoadInput, OUTER, 2, 1);
             [total, outer]
         });
-        Case { tcs, tes, vertices: 2, patches: 10 }.check();
+        Case { tcs, tes, vertices: 2, patches: 10, geometry: false }.check();
     }
 }
 
@@ -389,7 +404,7 @@ fn vertices_by_number() {
         let parts = b.0.split(v);
         [b.0.binary(Op::IAdd, parts[0], parts[1]), count]
     });
-    Case { tcs, tes, vertices: 4, patches: 3 }.check();
+    Case { tcs, tes, vertices: 4, patches: 3, geometry: false }.check();
 }
 
 #[test]
@@ -416,7 +431,18 @@ fn triangles_of_a_patch() {
             b.output(IoLoc::Location(0), words);
         });
         let tcs = tcs.clone();
-        let (hull, _) = Case { tcs, tes, vertices: 1, patches: 9 }.check();
+        let (hull, _) = Case { tcs, tes, vertices: 1, patches: 9, geometry: false }.check();
         assert_eq!((hull.patch.domain, hull.threads), (domain, 1));
     }
+}
+
+#[test]
+fn points_go_to_a_geometry_shader() {
+    let tcs = pass(3, 3, ([2.0, 4.0, 3.0, 1.0], [4.0, 2.0]));
+    let tes = tell(PrimitiveKind::Quads, |b| {
+        let one = b.0.u32(1);
+        let a = b.input(IoLoc::Location(2), 4, one);
+        [b.0.extract(a, 1), b.0.extract(a, 0)]
+    });
+    Case { tcs, tes, vertices: 3, patches: 7, geometry: true }.check();
 }
