@@ -42,7 +42,10 @@ impl Tally {
 }
 
 /// Memory with random texels.
-fn memory(p: &Program, seed: u64) -> Memory {
+///
+/// # Panics
+/// Never: the formats of programs are plain ones.
+pub fn memory(p: &Program, seed: u64) -> Memory {
     let mut rng = Rng::new(seed);
     let mut m = Memory::default();
     m.set_words(0, 0, &p.inputs);
@@ -139,12 +142,20 @@ fn one<C: Compiler, E: Executor<Program = C::Program>>(
         Err(Failure::Unsupported(why)) => return Some(why),
         Err(Failure::Wrong(e)) => panic!("seed {seed}: {e}\n{}\n{code}", p.text),
     }
-    compare_results(p, seed, &now, &want, &code);
+    compare(p, seed, &now, &want, &code);
+    None
+}
+
+/// Compares what a program leaves with what the interpreter leaves; `code` is its listing.
+///
+/// # Panics
+/// When they differ.
+pub fn compare(p: &Program, seed: u64, now: &Memory, want: &Memory, code: &str) {
+    compare_results(p, seed, now, want, code);
     assert_eq!(now.images.len(), want.images.len(), "seed {seed}: the executor leaves all images");
     for (slot, now) in &now.images {
-        compare_image(p, seed, *slot, now, &want.images[slot], &code);
+        compare_image(p, seed, *slot, now, &want.images[slot], code);
     }
-    None
 }
 
 fn compare_results(p: &Program, seed: u64, now: &Memory, want: &Memory, code: &str) {

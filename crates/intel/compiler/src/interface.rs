@@ -28,7 +28,7 @@ const LAST_DISTANCE: u8 = 7;
 pub fn analyse(s: &Shader, generation: Generation, options: &Options<'_>) -> Result<StageInfo> {
     Ok(match s.info.stage {
         Stage::Compute => StageInfo::Compute,
-        Stage::Vertex => StageInfo::Vertex(vertex(s, options.feeds_stage)?),
+        Stage::Vertex => StageInfo::Vertex(vertex(s, options)?),
         Stage::TessControl => StageInfo::Hull(primitives::hull(s, generation, options.patch)?),
         Stage::TessEvaluation => {
             StageInfo::Domain(primitives::domain(s, options.patch, options.feeds_stage)?)
@@ -87,14 +87,19 @@ pub(crate) fn check(s: &Shader, i: Inst, slot: &IoSlot, ty: Type) -> Result<()> 
     }
 }
 
-fn vertex(s: &Shader, feeds_stage: bool) -> Result<VertexInfo> {
+fn vertex(s: &Shader, options: &Options<'_>) -> Result<VertexInfo> {
     let mut attributes = 0u32;
+    let mut read = [0u8; MAX_LOCATIONS as usize];
     let mut builtins: Vec<Builtin> = Vec::new();
     let mut failed = Ok(());
     s.walk(|s, _, i| match (s.insts[i].op, s.insts[i].attrs) {
         (Op::LoadInput, Attrs::Io(slot)) => {
             match (check(s, i, &slot, s.ty(s.result(i))), slot.loc) {
-                (Ok(()), IoLoc::Location(n)) => attributes |= 1 << n,
+                (Ok(()), IoLoc::Location(n)) => {
+                    attributes |= 1 << n;
+                    let mask = (1 << words(s.ty(s.result(i)))) - 1;
+                    read[usize::from(n)] |= mask << slot.component;
+                }
                 (Err(e), _) => failed = Err(e),
                 _ => failed = refuse(s, i, "of a built-in that vertices do not have"),
             }
@@ -116,7 +121,21 @@ fn vertex(s: &Shader, feeds_stage: bool) -> Result<VertexInfo> {
     if reads(Builtin::DrawIndex) {
         elements.push(VertexElement::DrawIndex);
     }
-    Ok(VertexInfo { elements, outputs: outputs(s, feeds_stage)? })
+    let used = |element: &VertexElement| match *element {
+        VertexElement::Attribute(n) => read[usize::from(n)],
+        VertexElement::Ids { first_vertex, first_instance, vertex, instance } => {
+            let all = [first_vertex, first_instance, vertex, instance];
+            (0..).zip(all).fold(0, |mask, (c, on)| mask | u8::from(on) << c)
+        }
+        VertexElement::DrawIndex => 1,
+    };
+    let mut components: Vec<u8> = elements.iter().map(used).collect();
+    if components.iter().all(|&mask| mask == 0) {
+        // A vertex has data.
+        components[0] = 1;
+    }
+    let (packed, outputs) = (options.pack_elements, outputs(s, options.feeds_stage)?);
+    Ok(VertexInfo { elements, components, packed, outputs })
 }
 
 /// The outputs of a stage before the rasteriser, or before another one.

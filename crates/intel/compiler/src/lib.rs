@@ -94,6 +94,8 @@ pub struct Options<'a> {
     pub check: bool,
     /// The pipeline's state, for fragment programs.
     pub fragment: FragmentState,
+    /// Only components of vertex elements that are read are pushed ([`stage::VertexInfo::packed`]).
+    pub pack_elements: bool,
     /// Vertices go to another stage before the rasteriser: of vertex programs and domain programs.
     pub feeds_stage: bool,
     /// The entry of a patch, of tessellation shaders; without it, the shader's own.
@@ -412,7 +414,7 @@ impl Layout {
         match stage {
             io::Stage::Compute => Layout { first, inputs: RegSet::EMPTY, end: emit::RESERVED },
             io::Stage::Vertex(info) => {
-                let registers = 4 * info.elements.len() as u16;
+                let registers = info.registers();
                 let inputs = inputs(first, registers);
                 Layout { first: first + registers, inputs, end: emit::RESERVED }
             }

@@ -55,17 +55,62 @@ pub struct Variant {
 /// Vertex programs: 3DSTATE_VS, 3DSTATE_VERTEX_ELEMENTS, 3DSTATE_VF_SGVS, 3DSTATE_URB_VS.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct VertexInfo {
-    /// The vertex elements, in order: four double words of each are pushed after the constants. At least one.
+    /// The vertex elements, in order: they are pushed after the constants. At least one.
     pub elements: Vec<VertexElement>,
+    /// The components of each element that the program reads; at least one in all.
+    pub components: Vec<u8>,
+    /// Whether only those components are pushed (3DSTATE_VF_COMPONENT_PACKING), instead of four of each element.
+    pub packed: bool,
     /// The outputs.
     pub outputs: VertexOutputs,
 }
 
 impl VertexInfo {
-    /// Vertex URB Entry Read Length, in units of two elements.
+    /// Vertex URB Entry Read Length, in units of eight double words.
     #[must_use]
     pub fn read_length(&self) -> u32 {
-        self.elements.len().div_ceil(2).max(1) as u32
+        u32::from(self.registers()).div_ceil(8).max(1)
+    }
+
+    /// Registers of the elements.
+    #[must_use]
+    pub fn registers(&self) -> u16 {
+        self.first_register(self.elements.len())
+    }
+
+    /// The register of the first component of an element, counted from the first element.
+    #[must_use]
+    pub fn first_register(&self, element: usize) -> u16 {
+        if !self.packed {
+            return 4 * element as u16;
+        }
+        self.components.iter().take(element).map(|mask| mask.count_ones() as u16).sum()
+    }
+
+    /// The register of a component, counted from the first element; `None` if it is not pushed.
+    #[must_use]
+    pub fn register(&self, element: usize, component: u8) -> Option<u16> {
+        let before = match self.packed {
+            false => component,
+            true => {
+                let mask = self.components.get(element)?;
+                if mask >> component & 1 == 0 {
+                    return None;
+                }
+                (mask & ((1 << component) - 1)).count_ones() as u8
+            }
+        };
+        Some(self.first_register(element) + u16::from(before))
+    }
+
+    /// The double words of 3DSTATE_VF_COMPONENT_PACKING after its header: four bits of each element.
+    #[must_use]
+    pub fn component_packing(&self) -> [u32; 4] {
+        let mut words = [0; 4];
+        for (k, &mask) in self.components.iter().enumerate().take(32) {
+            words[k / 8] |= u32::from(mask & 0xf) << (4 * (k % 8));
+        }
+        words
     }
 
     /// The size of an entry in units of 64 bytes: the outputs overwrite the elements.

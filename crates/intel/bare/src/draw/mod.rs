@@ -9,6 +9,7 @@ mod raster;
 mod vertex;
 
 use crate::memory::{self, Layout};
+use crate::sets::Resources;
 use crate::{Bindings, Error, Machine, PAGE, constants, surface};
 use tepui_intel_chips::Generation;
 use tepui_intel_compiler::stage::{Tessellator, VertexOutputs};
@@ -169,18 +170,24 @@ pub struct Picture {
     pub colours: Vec<Vec<[u32; 4]>>,
     /// Depths in rows, of draws with a depth test.
     pub depth: Vec<f32>,
-    /// The buffers of each shader.
+    /// The resources of each shader.
     bindings: Vec<(Stage, Bindings)>,
     /// The model's statistics and reports.
     pub stats: JobStats,
 }
 
 impl Picture {
+    /// The resources of a shader.
+    #[must_use]
+    pub fn bindings(&self, stage: Stage) -> Option<&Bindings> {
+        self.bindings.iter().find(|b| b.0 == stage).map(|b| &b.1)
+    }
+
     /// The contents of a buffer of a shader, empty if there is none.
     #[must_use]
     pub fn buffer(&self, stage: Stage, key: (u32, u32, u32)) -> &[u8] {
-        let found = self.bindings.iter().find(|b| b.0 == stage);
-        found.and_then(|(_, bindings)| bindings.buffers.get(&key)).map_or(&[], Vec::as_slice)
+        let found = self.bindings(stage).and_then(|bindings| bindings.buffers.get(&key));
+        found.map_or(&[], Vec::as_slice)
     }
 }
 
@@ -222,7 +229,8 @@ struct Placed {
     registers: u32,
     scratch: u64,
     scratch_log2: u32,
-    buffers: Vec<((u32, u32, u32), u64)>,
+    samplers: u64,
+    resources: Resources,
 }
 
 /// Layout of the batch.
@@ -322,11 +330,7 @@ impl Machine {
         let mut bindings: Vec<(Stage, Bindings)> =
             programs.iter().map(|&(p, own)| (stage_of(p).0, own.clone())).collect();
         for ((_, bindings), placed) in bindings.iter_mut().zip(&placed) {
-            for &(key, at) in &placed.buffers {
-                if let Some(bytes) = bindings.buffers.get_mut(&key) {
-                    read(at, bytes)?;
-                }
-            }
+            placed.resources.take(&b.m, &vm, bindings)?;
         }
         Ok(Picture { colours, depth, bindings, stats })
     }
@@ -349,36 +353,28 @@ impl Builder<'_, '_> {
         targets: &[u64],
     ) -> Result<Placed, DrawError> {
         let code = self.m.place(&p.code, PAGE);
-        let data = self.m.place(&p.data, PAGE);
-        let buffers: Vec<(_, u64)> =
-            bindings.buffers.iter().map(|(&key, bytes)| (key, self.m.place(bytes, PAGE))).collect();
-        let mut states = Vec::new();
+        let data = (self.m.place(&p.data, PAGE), p.data.len());
+        let resources = Resources::new(&mut self.m, bindings)?;
+        let mut entries = Vec::new();
         let mut addresses = Vec::new();
         for s in &p.map.surfaces {
-            let (at, state) = match *s {
-                Surface::Target(n) => match targets.get(usize::from(n)) {
-                    Some(&at) => (at, self.target(usize::from(n), at)),
-                    None => (0, surface(0, 0)),
-                },
-                Surface::Data => (data, surface(self.m.address(data), p.data.len())),
-                Surface::Buffer { set, binding, element } => {
-                    let key = (set, binding, element);
-                    let at = buffers.iter().find(|b| b.0 == key).map_or(0, |b| b.1);
-                    let bytes = bindings.buffers.get(&key).map_or(0, Vec::len);
-                    (at, surface(self.m.address(at), bytes))
+            let state = match *s {
+                Surface::Target(n) => {
+                    let n = usize::from(n);
+                    let state = targets.get(n).map(|&at| self.target(n, at));
+                    self.m.place(&state.unwrap_or_else(|| surface(0, 0)).pack()?, PAGE)
                 }
-                _ => (0, surface(0, 0)),
+                _ => resources.surface(&mut self.m, s, data)?,
             };
-            addresses.push(self.m.address(at));
-            states.extend(state.pack()?);
+            addresses.push(self.m.address(resources.buffer(s, data).0));
+            entries.extend((state as u32).to_le_bytes());
         }
-        let states = self.m.place(&states, 64);
-        let size = RenderSurfaceState::SIZE_BYTES as u64;
-        let entry = |k| ((states + k * size) as u32).to_le_bytes();
-        let entries: Vec<u8> = (0..p.map.surfaces.len() as u64).flat_map(entry).collect();
         self.m.fill(table, &entries);
-        // Draws have no descriptor sets in memory.
-        let words = constants(p, bindings, [0; 3], &addresses, &|_| 0);
+        let samplers = resources.samplers(&mut self.m, &p.map.samplers)?;
+        let records = resources.records(&mut self.m)?;
+        let m = &self.m;
+        let set = |set: u32| records.iter().find(|r| r.0 == set).map_or(0, |r| m.address(r.1));
+        let words = constants(p, bindings, [0; 3], &addresses, &set);
         let constants = self.m.place(&words, PAGE);
         let scratch = p.variants.iter().map(|v| v.stats.scratch).max().unwrap_or(0);
         let scratch_log2 = scratch.div_ceil(1024).next_power_of_two().trailing_zeros();
@@ -387,7 +383,7 @@ impl Builder<'_, '_> {
             _ => self.m.reserve((1024 << scratch_log2) * SCRATCH_SLOTS, PAGE),
         };
         let registers = u32::from(p.map.shared_registers());
-        Ok(Placed { code, table, constants, registers, scratch, scratch_log2, buffers })
+        Ok(Placed { code, table, constants, registers, scratch, scratch_log2, samplers, resources })
     }
 
     /// The surface state of a colour target.

@@ -6,7 +6,8 @@ use tepui_intel_compiler::Variant;
 use tepui_intel_compiler::stage::{ControlData, DomainInfo, GeometryInfo, HullInfo};
 use tepui_intel_packets::bindings::{
     State3dBindingTablePointersDs, State3dBindingTablePointersGs, State3dBindingTablePointersHs,
-    State3dConstantDs, State3dConstantGs, State3dConstantHs, State3dUrbDs, State3dUrbGs,
+    State3dConstantDs, State3dConstantGs, State3dConstantHs, State3dSamplerStatePointersDs,
+    State3dSamplerStatePointersGs, State3dSamplerStatePointersHs, State3dUrbDs, State3dUrbGs,
     State3dUrbHs,
 };
 use tepui_intel_packets::gen12;
@@ -58,6 +59,7 @@ impl Builder<'_, '_> {
         })?;
         let constants = self.constant_body(p);
         self.add(State3dConstantHs { constant_body: constants, ..State3dConstantHs::default() })?;
+        self.add(State3dSamplerStatePointersHs { pointer_to_hs_sampler_state: p.samplers })?;
         self.add(State3dBindingTablePointersHs { pointer_to_hs_binding_table: p.table })
     }
 
@@ -114,6 +116,7 @@ impl Builder<'_, '_> {
         })?;
         let constants = self.constant_body(p);
         self.add(State3dConstantDs { constant_body: constants, ..State3dConstantDs::default() })?;
+        self.add(State3dSamplerStatePointersDs { pointer_to_ds_sampler_state: p.samplers })?;
         self.add(State3dBindingTablePointersDs { pointer_to_ds_binding_table: p.table })
     }
 
@@ -162,6 +165,7 @@ impl Builder<'_, '_> {
         })?;
         let constants = self.constant_body(p);
         self.add(State3dConstantGs { constant_body: constants, ..State3dConstantGs::default() })?;
+        self.add(State3dSamplerStatePointersGs { pointer_to_gs_sampler_state: p.samplers })?;
         self.add(State3dBindingTablePointersGs { pointer_to_gs_binding_table: p.table })
     }
 }

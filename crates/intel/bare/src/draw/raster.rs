@@ -3,7 +3,9 @@
 use super::{Builder, DrawError, Placed};
 use tepui_intel_compiler::stage::{FragmentInfo, VertexOutputs};
 use tepui_intel_compiler::vue::{Setup, SetupAttribute, Varying};
-use tepui_intel_packets::bindings::{State3dBindingTablePointersPs, State3dConstantPs};
+use tepui_intel_packets::bindings::{
+    State3dBindingTablePointersPs, State3dConstantPs, State3dSamplerStatePointersPs,
+};
 use tepui_intel_packets::pixel::{State3dPs, State3dPsExtra, State3dWm};
 use tepui_intel_packets::raster::{
     SfOutputAttributeDetail, State3dClip, State3dDrawingRectangle, State3dRaster, State3dSbe,
@@ -173,6 +175,7 @@ impl Builder<'_, '_> {
         })?;
         let constants = self.constant_body(p);
         self.add(State3dConstantPs { constant_body: constants, ..State3dConstantPs::default() })?;
+        self.add(State3dSamplerStatePointersPs { pointer_to_ps_sampler_state: p.samplers })?;
         self.add(State3dBindingTablePointersPs { pointer_to_ps_binding_table: p.table })
     }
 }

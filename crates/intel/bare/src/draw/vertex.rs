@@ -4,13 +4,13 @@ use super::{Builder, DrawError, Format, Placed};
 use tepui_intel_chips::Generation;
 use tepui_intel_compiler::stage::{VertexElement, VertexInfo};
 use tepui_intel_packets::bindings::{
-    State3dBindingTablePointersVs, State3dConstantVs, State3dUrbVs,
+    State3dBindingTablePointersVs, State3dConstantVs, State3dSamplerStatePointersVs, State3dUrbVs,
 };
 use tepui_intel_packets::gen12;
 use tepui_intel_packets::stages::State3dVs;
 use tepui_intel_packets::vertex::{
-    State3dVertexBuffers, State3dVertexElements, State3dVfSgvs, VertexBufferState,
-    VertexComponentControl, VertexElementState,
+    State3dVertexBuffers, State3dVertexElements, State3dVf, State3dVfComponentPacking,
+    State3dVfSgvs, VertexBufferState, VertexComponentControl, VertexElementState,
 };
 
 /// Buffers of the numbers of the draw. source: Mesa, anv_private.h (`ANV_SVGS_VB_INDEX`, `ANV_DRAWID_VB_INDEX`)
@@ -70,6 +70,15 @@ impl Builder<'_, '_> {
                 ..VertexElementState::default()
             })?;
         }
+        self.add(State3dVf { component_packing_enable: info.packed, ..State3dVf::default() })?;
+        if info.packed {
+            let mut packing = State3dVfComponentPacking::default().pack()?.to_vec();
+            let masks = info.component_packing();
+            for (to, mask) in packing[4..].as_chunks_mut::<4>().0.iter_mut().zip(masks) {
+                *to = mask.to_le_bytes();
+            }
+            self.batch.extend(packing);
+        }
         let mut sgvs = State3dVfSgvs::default();
         for (k, element) in (0..).zip(&info.elements) {
             if let VertexElement::Ids { vertex, instance, .. } = *element {
@@ -116,6 +125,7 @@ impl Builder<'_, '_> {
         })?;
         let constants = self.constant_body(p);
         self.add(State3dConstantVs { constant_body: constants, ..State3dConstantVs::default() })?;
+        self.add(State3dSamplerStatePointersVs { pointer_to_vs_sampler_state: p.samplers })?;
         self.add(State3dBindingTablePointersVs { pointer_to_vs_binding_table: p.table })
     }
 }

@@ -18,27 +18,12 @@ const INSTANCE: u8 = 3;
 impl Select<'_> {
     /// Declares the components of elements that the shader reads.
     pub(super) fn begin_vertex(&mut self, info: &VertexInfo) {
-        let mut read = [0u8; 32];
-        self.s.walk(|s, _, i| {
-            if let (Op::LoadInput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs)
-                && let IoLoc::Location(n) = slot.loc
-            {
-                let mask = (1 << words(s.ty(s.result(i)))) - 1;
-                read[usize::from(n & 31)] |= mask << slot.component;
-            }
-        });
-        for (k, element) in (0u16..).zip(&info.elements) {
-            let mask = match *element {
-                VertexElement::Attribute(n) => read[usize::from(n & 31)],
-                VertexElement::Ids { first_vertex, first_instance, vertex, instance } => {
-                    let all = [first_vertex, first_instance, vertex, instance];
-                    (0..).zip(all).fold(0, |mask, (c, on)| mask | u8::from(on) << c)
-                }
-                VertexElement::DrawIndex => 1,
-            };
+        for (k, &mask) in info.components.iter().enumerate() {
             for c in (0..4u8).filter(|c| mask >> c & 1 != 0) {
-                let v = self.preload(self.io.inputs + 4 * k + u16::from(c));
-                self.io.preloaded.insert((k, c), Comp::Val(v));
+                if let Some(register) = info.register(k, c) {
+                    let v = self.preload(self.io.inputs + register);
+                    self.io.preloaded.insert((k as u16, c), Comp::Val(v));
+                }
             }
         }
     }

@@ -1,17 +1,18 @@
 //! The compiler, and the model without a driver, as the shared tests take them.
 
+#[path = "../image_memory/mod.rs"]
+mod image_memory;
+
+use image_memory::{bindings, divides_quads};
 use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
 use tepui_intel_analysis::Code;
 use tepui_intel_analysis::scoreboard::{Rules, check as check_scoreboard};
-use tepui_intel_bare::image::Picture;
-use tepui_intel_bare::{Bindings, Machine};
+use tepui_intel_bare::Machine;
 use tepui_intel_chips::chip;
-use tepui_intel_compiler::set_memory::placement;
 use tepui_intel_compiler::{Options, Program, Snapshot, compile_prepared, lower, prepare};
 use tepui_intel_isa::{Generation, Inst};
+use tepui_ir::Shader;
 use tepui_ir::interp::Memory;
-use tepui_ir::{DerivativeGroup, Op, Shader};
-use tepui_passes::divergence::Divergence;
 
 /// The compiler for a generation, with its options.
 pub struct Eu(pub Generation, pub Options<'static>);
@@ -151,41 +152,8 @@ impl Executor for Model {
     }
 }
 
-fn bindings(s: &Shader, m: &Memory) -> Bindings {
-    let images = m.images.iter().filter_map(|(&slot, data)| {
-        let mut named = s.resources.values();
-        let r = named.find(|r| (r.set, r.binding) == (slot.0, slot.1))?;
-        Some((slot, Picture::new(data.clone(), r)))
-    });
-    Bindings {
-        buffers: m.buffers.iter().map(|(&k, v)| (k, v.clone())).collect(),
-        push: m.push.clone(),
-        images: images.collect(),
-        samplers: m.samplers.iter().map(|(&k, &v)| (k, v)).collect(),
-        sets: placement(s),
-    }
-}
-
 /// Why some programs are not run.
 pub const QUADS: &str = "lanes of a quad are in different messages and have no derivatives";
-
-/// Whether lanes choose the descriptors or the texel offsets of lookups with implicit derivatives: lanes of a quad that
-/// have the same ones are in one message, others not.
-fn divides_quads(s: &Shader) -> bool {
-    if s.info.derivatives == DerivativeGroup::None {
-        return false;
-    }
-    let divergence = Divergence::new(s);
-    s.any(|s, _, i| {
-        let implicit = matches!(s.insts[i].op, Op::TexSample | Op::TexQueryLod);
-        let mut operands = s.args(i).iter().take(2).copied();
-        implicit
-            && (operands.any(|h| divergence.is_divergent(h))
-                || s.tex_args(i)
-                    .and_then(|(_, t)| t.offset)
-                    .is_some_and(|o| divergence.is_divergent(o)))
-    })
-}
 
 /// Generations that the compiler knows.
 pub const GENERATIONS: [Generation; 2] = [Generation::Gen9, Generation::Gen12];

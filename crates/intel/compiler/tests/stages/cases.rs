@@ -3,6 +3,9 @@
 mod basics;
 mod effects;
 mod geometry;
+#[path = "../image_memory/mod.rs"]
+mod image_memory;
+mod images;
 mod outputs;
 mod random;
 mod rig;

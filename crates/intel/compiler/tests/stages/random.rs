@@ -100,6 +100,27 @@ fn fragment(seed: u64, config: &Config) -> Shader {
     })
 }
 
+/// The number of an invocation; of fragments four in each square, in rows of eight pixels.
+pub fn number_of_lane(b: &mut Builder<'_>, stage: Stage) -> Value {
+    match stage {
+        Stage::Vertex => return b.builtin(Builtin::VertexIndex, Type::B32),
+        Stage::Fragment => {}
+        _ => return b.builtin(Builtin::PrimitiveId, Type::B32),
+    }
+    let place = b.builtin(Builtin::FragCoord, Type::vec(32, 4));
+    let parts = b.split(place);
+    let [x, y] = [0, 1].map(|k| b.value(Op::F2U, Attrs::None, &[parts[k]], Type::B32));
+    let [one, two, four] = [1, 2, 4].map(|n| b.u32(n));
+    let [left, top] = [x, y].map(|v| b.binary(Op::UShr, v, one));
+    let [right, down] = [x, y].map(|v| b.binary(Op::IAnd, v, one));
+    let squares = b.binary(Op::IMul, top, four);
+    let square = b.binary(Op::IAdd, squares, left);
+    let first = b.binary(Op::IMul, square, four);
+    let row = b.binary(Op::IMul, down, two);
+    let own = b.binary(Op::IAdd, row, right);
+    b.binary(Op::IAdd, first, own)
+}
+
 /// Stores a vertex: the centre of a pixel, and its colour.
 fn point(b: &mut Builder<'_>, id: Value, words: Value) {
     let [three, two] = [3, 2].map(|n| b.u32(n));
@@ -390,7 +411,8 @@ fn compare(s: &Shader, p: &Pipeline<'_>, seed: u64) {
     }
 }
 
-fn whole() -> Program {
+/// A vertex program of a triangle over the whole target.
+pub fn whole_of() -> Program {
     let text = "@vertex fn vs(@builtin(vertex_index) n: u32) -> @builtin(position) vec4f {
         return vec4f(f32(n & 1u) * 4.0 - 1.0, f32(n >> 1u) * 4.0 - 1.0, 0.5, 1.0);
     }";
@@ -403,7 +425,7 @@ fn fragments_of<'a>(vertex: &'a Program, fragment: &'a Program) -> Pipeline<'a> 
 }
 
 fn fragments(seeds: Range<u64>, config: &Config, registers: u16) -> u64 {
-    let vs = whole();
+    let vs = whole_of();
     let mut spilled = 0;
     for seed in seeds {
         let s = fragment(seed, config);
@@ -427,14 +449,14 @@ fn random_fragments_that_spill() {
 }
 
 /// A fragment shader that writes a flat input.
-fn flat() -> Program {
+pub fn flat() -> Program {
     let text = "@fragment fn fs(@location(0) @interpolate(flat, first) v: vec4u)
         -> @location(0) vec4u { return v; }";
     compiled(&wgsl(Stage::Fragment, text), 0)
 }
 
 /// A vertex program whose vertices another stage reads.
-fn first() -> Program {
+pub fn first() -> Program {
     let text = "@vertex fn vs(@builtin(vertex_index) n: u32) -> @builtin(position) vec4f {
         return vec4f(f32(n));
     }";
@@ -497,7 +519,9 @@ fn random_vertices() {
     for (first, registers) in [(2000, 0), (3000, 20)] {
         for seed in seeds(first, 60) {
             let s = vertex(seed, &CONFIG);
-            let own = compiled(&s, registers);
+            let pack_elements = seed % 2 == 0;
+            let options = Options { registers, pack_elements, ..Options::default() };
+            let own = super::rig::compiled(&s, options);
             let (primitives, topology, vertices) = (Vec::new(), POINTS, LANES);
             let (stage, fragment) = (Stage::Vertex, &fs);
             let p = Pipeline { stage, vertex: &own, primitives, fragment, topology, vertices };

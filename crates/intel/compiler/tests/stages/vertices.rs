@@ -1,9 +1,9 @@
 //! Vertex shaders: elements, numbers of the draw, outputs that fixed functions take.
 
-use super::rig::{Case, SIDE, machine, wgsl};
+use super::rig::{Case, SIDE, compiled, machine, wgsl};
 use tepui_intel_bare::Bindings;
 use tepui_intel_bare::draw::{Attribute, Draw, Format, POINTS};
-use tepui_intel_compiler::{StageInfo, stage::VertexElement};
+use tepui_intel_compiler::{Options, Program, StageInfo, stage::VertexElement};
 use tepui_ir::Stage;
 
 fn ir(text: &str) -> tepui_ir::Shader {
@@ -48,9 +48,18 @@ fn attributes_and_numbers_of_the_draw() {
 ";
     let mut case = Case::of(ir(vs), wgsl(Stage::Fragment, FLAT));
     case.targets = vec![Format::Uint];
+    for pack_elements in [false, true] {
+        let options = Options { pack_elements, ..Options::default() };
+        let programs = [&case.vs, &case.fs].map(|s| compiled(s, options));
+        attributes_of(&programs, pack_elements);
+    }
+}
+
+fn attributes_of(programs: &[Program; 2], packed: bool) {
     let corners = [[-1.0f32, -1.0], [3.0, -1.0], [-1.0, 3.0]];
-    let programs = case.programs();
     let StageInfo::Vertex(info) = &programs[0].stage else { panic!() };
+    // Of the attribute at location 7 there are two components.
+    assert_eq!((info.packed, info.registers()), (packed, if packed { 11 } else { 16 }));
     let want = [
         VertexElement::Attribute(2),
         VertexElement::Attribute(7),
@@ -65,7 +74,7 @@ fn attributes_and_numbers_of_the_draw() {
     assert_eq!(info.elements, want);
     let none = Bindings::default();
     let mut d = Draw::triangle(&programs[0], &programs[1], [SIDE; 2], &none);
-    d.targets.clone_from(&case.targets);
+    d.targets = vec![Format::Uint];
     d.vertices = [2, 3];
     d.instances = [5, 2];
     d.draw_index = 9;
