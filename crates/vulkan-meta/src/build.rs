@@ -14,7 +14,7 @@ impl Program {
             | Program::CopyTexels { .. }
             | Program::Blit { .. }
             | Program::Resolve { .. } => [8, threads / 8, 1],
-            Program::Word => [1; 3],
+            Program::Word | Program::Captured => [1; 3],
             _ => [threads, 1, 1],
         }
     }
@@ -38,6 +38,7 @@ impl Program {
             Program::Word => memory::word(&mut m),
             Program::Count(words) => memory::count(&mut m, words),
             Program::Condition(words) => memory::condition(&mut m, words),
+            Program::Captured => memory::captured(&mut m),
             Program::Queries { values, pairs, wide, availability, partial } => {
                 let q = memory::Queries { values, pairs, wide, availability, partial };
                 memory::queries(&mut m, &q);

@@ -7,7 +7,7 @@ use tepui_vulkan::backend::{Condition, Dispatch, Draw};
 
 use crate::encoder::{Launch, MetaEncoder};
 use crate::program::Program;
-use crate::words::ElementWords;
+use crate::words::{CaptureWords, ElementWords};
 
 /// Words of the parameters of a draw.
 const fn draw_words(indexed: bool) -> u8 {
@@ -48,6 +48,21 @@ pub fn counted<E: MetaEncoder>(
     };
     elements(e, Program::Count(words), &all)?;
     Ok((to, own))
+}
+
+/// The arguments of an indirect draw of captured vertices: those between a byte and what a counter says. Gives their address; the
+/// addresses in `words` are set here.
+///
+/// # Errors
+/// As [`MetaEncoder::launch`].
+pub fn captured<E: MetaEncoder>(e: &mut E, counter: u64, words: CaptureWords) -> Result<u64> {
+    let to = e.reserve(16)?;
+    let words = CaptureWords { counter: counter.into(), to: to.into(), ..words };
+    e.order()?;
+    let program = Program::Captured;
+    e.launch(&Launch { program, words: words.words(), bindings: &[], threads: [1; 3] })?;
+    e.order()?;
+    Ok(to)
 }
 
 /// Parameters of draws or dispatches that are zeros when the condition does not hold: the address of the copy.

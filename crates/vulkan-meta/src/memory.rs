@@ -3,7 +3,7 @@
 use tepui_ir::{Op, Type, Value};
 use tepui_vulkan_kit::MetaBuilder;
 
-use crate::words::{ElementWords, FillWords, QueryWords};
+use crate::words::{CaptureWords, ElementWords, FillWords, QueryWords};
 
 /// Fills words.
 pub(crate) fn fill(m: &mut MetaBuilder<'_>) {
@@ -23,6 +23,23 @@ pub(crate) fn fill(m: &mut MetaBuilder<'_>) {
 pub(crate) fn word(m: &mut MetaBuilder<'_>) {
     let (at, word) = (m.word(FillWords::TO), m.word(FillWords::WORD));
     m.store(at, word, 0);
+}
+
+/// Writes the arguments of a draw of captured vertices.
+pub(crate) fn captured(m: &mut MetaBuilder<'_>) {
+    let (counter, to) = (m.word(CaptureWords::COUNTER), m.word(CaptureWords::TO));
+    let (start, stride) = (m.word(CaptureWords::START), m.word(CaptureWords::STRIDE));
+    let instances = m.word(CaptureWords::INSTANCES);
+    let first_instance = m.word(CaptureWords::FIRST_INSTANCE);
+    let end = m.load(counter, Type::B32, 0);
+    let zero = m.ir.u32(0);
+    let bytes = m.op(Op::ISub, end, start);
+    let is_empty = m.op(Op::ULt, end, start);
+    let bytes = m.ir.select(is_empty, zero, bytes);
+    let count = m.op(Op::UDiv, bytes, stride);
+    for (k, word) in (0..).zip([count, instances, zero, first_instance]) {
+        m.store(to, word, 4 * k);
+    }
 }
 
 /// Copies elements; those whose number is not below a count in memory get a zero as their second word.

@@ -49,6 +49,8 @@ pub enum Program {
     /// Copies elements of this number of words, or zeros where a condition in memory does not hold: parameters of draws and
     /// dispatches. Words are [`crate::words::ElementWords`].
     Condition(u8),
+    /// Writes the arguments of a draw of captured vertices; words are [`crate::words::CaptureWords`].
+    Captured,
     /// Copies query results; words are [`crate::words::QueryWords`].
     Queries {
         /// Values of a query.

@@ -54,6 +54,22 @@ push_words! {
         pub inverted: u32,
     }
 
+    /// Words of the arguments of a draw of captured vertices.
+    pub struct CaptureWords {
+        /// Address of the counter with the end of the captured bytes.
+        pub counter: Long,
+        /// Address of the arguments.
+        pub to: Long,
+        /// First byte.
+        pub start: u32,
+        /// Bytes of a vertex.
+        pub stride: u32,
+        /// Instances.
+        pub instances: u32,
+        /// First instance.
+        pub first_instance: u32,
+    }
+
     /// Words of copies of query results.
     pub struct QueryWords {
         /// Address of the first query's values.
