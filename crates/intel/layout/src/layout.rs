@@ -61,11 +61,27 @@ pub struct Level {
 }
 
 impl Layout {
-    /// Computes the layout of an image.
+    /// Computes the layout of an image on Gen9.
     ///
     /// # Errors
     /// A rule of the hardware that the image breaks.
     pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
+        Layout::with(desc, align_el)
+    }
+
+    /// Computes the layout of an image without auxiliary surface on Gen12.
+    ///
+    /// # Errors
+    /// A rule of the hardware that the image breaks.
+    pub fn of_gen12(desc: &ImageDesc) -> Result<Layout, LayoutError> {
+        Layout::with(desc, align_gen12_el)
+    }
+
+    /// Computes the layout of an image whose levels have an alignment in elements.
+    fn with(
+        desc: &ImageDesc,
+        align_el: fn(&ImageDesc, ImageKind) -> (u32, u32),
+    ) -> Result<Layout, LayoutError> {
         let kind = check(desc)?;
         let shape = &desc.shape;
         let msaa = match (shape.samples, kind) {
@@ -286,6 +302,21 @@ fn align_el(desc: &ImageDesc, kind: ImageKind) -> (u32, u32) {
     }
 }
 
+/// Alignment of levels in elements on Gen12.
+///
+/// source: Mesa, isl_gfx12.c (`isl_gfx12_choose_image_alignment_el`).
+fn align_gen12_el(desc: &ImageDesc, kind: ImageKind) -> (u32, u32) {
+    let depth_16 = desc.shape.format.info().block.bytes == 2;
+    match (desc.tiling, kind) {
+        (Tiling::Yf, _) => align_el(desc, kind),
+        (_, ImageKind::Depth) if depth_16 && matches!(desc.shape.samples, 2 | 8) => (16, 4),
+        (_, ImageKind::Depth) if depth_16 => (8, 8),
+        (_, ImageKind::Depth) => (8, 4),
+        (_, ImageKind::Stencil) => (16, 8),
+        (_, ImageKind::Colour) => align_el(desc, kind),
+    }
+}
+
 /// Width and height of the grid of a pixel's samples, if these are interleaved.
 ///
 /// source: Mesa, isl.c (`isl_get_interleaved_msaa_px_size_sa`).
@@ -436,3 +467,38 @@ fn check(desc: &ImageDesc) -> Result<ImageKind, LayoutError> {
 
 /// The largest pitch. source: genxml, RENDER_SURFACE_STATE, Surface Pitch: 18 bits, less one.
 const MAX_PITCH_B: u32 = 1 << 18;
+
+#[cfg(test)]
+mod tests {
+    use tepui_format::Format;
+
+    use super::*;
+
+    #[test]
+    fn levels_of_gen12_are_aligned_by_kind() {
+        // source: Mesa, isl_gfx12.c, the table of depth buffers.
+        for (format, tiling, samples, right) in [
+            (Format::D16_UNORM, Tiling::Y, 1, (8, 8)),
+            (Format::D16_UNORM, Tiling::Y, 2, (16, 4)),
+            (Format::D16_UNORM, Tiling::Y, 4, (8, 8)),
+            (Format::D32_SFLOAT, Tiling::Y, 1, (8, 4)),
+            (Format::S8_UINT, Tiling::W, 1, (16, 8)),
+            (Format::R8G8B8A8_UNORM, Tiling::Y, 1, (4, 4)),
+            (Format::BC1_RGB_UNORM_BLOCK, Tiling::Y, 1, (4, 4)),
+        ] {
+            let mut desc = ImageDesc::new_2d(format, tiling, 64, 64);
+            (desc.shape.samples, desc.may_have_aux) = (samples, false);
+            let layout = Layout::of_gen12(&desc).unwrap();
+            assert_eq!(layout.align_el, Extent::new(right.0, right.1), "{format} {samples}");
+        }
+        let mut desc = ImageDesc::new_2d(Format::S8_UINT, Tiling::W, 64, 64);
+        desc.shape.levels = 3;
+        let [old, new] = [Layout::new(&desc), Layout::of_gen12(&desc)].map(Result::unwrap);
+        // Level 2 is to the right of level 1, which is 32 wide.
+        assert_eq!(old.levels()[2].origin_el, [32, 64, 0]);
+        assert_eq!(new.levels()[2].origin_el, [32, 64, 0]);
+        desc.shape.width_px = 40;
+        let [old, new] = [Layout::new(&desc), Layout::of_gen12(&desc)].map(Result::unwrap);
+        assert_eq!((old.levels()[2].origin_el[0], new.levels()[2].origin_el[0]), (24, 32));
+    }
+}
