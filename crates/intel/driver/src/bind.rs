@@ -192,7 +192,8 @@ impl Places {
                     value @ (SystemValue::Push { .. }
                     | SystemValue::NumWorkgroups { .. }
                     | SystemValue::BaseWorkgroup { .. }
-                    | SystemValue::ViewIndex),
+                    | SystemValue::ViewIndex
+                    | SystemValue::PatchVertices),
                 ) => Word::System(value),
                 Constant::System(value) => {
                     return Err(Error::unsupported(format!("{value:?} in shaders")));

@@ -139,10 +139,6 @@ const TRANSFER: F =
 /// source: Mesa, anv_formats.c (`anv_get_image_format_features2`, `get_buffer_format_features2`)
 pub fn features(generation: Generation, f: Format) -> FormatFeatures {
     let mut out = FormatFeatures { samples: vk::SampleCountFlags::_1, ..Default::default() };
-    if generation != Generation::Gen9 {
-        // Image layouts of Gen12 are not there yet.
-        return out;
-    }
     if is_depth(f) {
         out.optimal = TRANSFER
             | F::BLIT_DST

@@ -1,6 +1,7 @@
 //! Image layouts: planes of a Y′CbCr format, or one plane for each aspect.
 
 use tepui_format::Format;
+use tepui_intel_chips::Generation;
 use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
 };
@@ -47,7 +48,7 @@ impl Image {
     ///
     /// # Errors
     /// When the hardware has no such image.
-    pub fn new(info: &ImageInfo) -> Result<Image> {
+    pub fn new(generation: Generation, info: &ImageInfo) -> Result<Image> {
         if info.modifier.is_some() {
             return Err(Error::unsupported("images with DRM format modifiers"));
         }
@@ -55,7 +56,7 @@ impl Image {
         let mut planes = Vec::with_capacity(list.len());
         let mut size = 0;
         for tepui_format::Plane { format, width_divisor, height_divisor } in list {
-            let layout = Layout::new(&ImageDesc {
+            let desc = ImageDesc {
                 shape: Shape {
                     format,
                     dimension: match info.image_type {
@@ -73,7 +74,11 @@ impl Image {
                 tiling: tiling(info, format),
                 may_have_aux: false,
                 linear_stride_B: None,
-            })
+            };
+            let layout = match generation {
+                Generation::Gen9 => Layout::new(&desc),
+                Generation::Gen12 => Layout::of_gen12(&desc),
+            }
             .map_err(|e| Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()))?;
             let offset = u64::next_multiple_of(size, ALIGNMENT);
             size = offset + layout.size_B;

@@ -8,7 +8,7 @@
 //! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses
 //! - [`device`]: memory that all of a device shares; [`pool`]: small pieces of it
 //! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`bind`]: places of descriptors
-//! - [`shader`]: programs; [`meta`]: those of the driver's own
+//! - [`shader`]: programs; [`programs`]: those of a pipeline; [`meta`]: those of the driver's own
 //! - [`encoder`]: dispatches, draws and copies; [`graphics`]: packets of draws; [`flush`]: barriers to PIPE_CONTROL
 //! - [`limits`]: features and limits of the driver
 //!
@@ -27,6 +27,7 @@ pub mod kernel;
 pub mod limits;
 pub mod meta;
 pub mod pool;
+pub mod programs;
 pub mod query;
 pub mod shader;
 pub mod space;
@@ -57,8 +58,9 @@ pub use family::Intel;
 use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel};
+use programs::Programs;
 use query::Queries;
-use shader::{FragmentKey, Shader};
+use shader::Shader;
 use space::Window;
 
 pub use kernel::chip;
@@ -211,8 +213,8 @@ impl Backend for Intel {
         None
     }
 
-    fn image(_device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {
-        Image::new(info)
+    fn image(device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {
+        Image::new(device.generation(), info)
     }
 
     fn image_size(image: &Image) -> (u64, u64) {
@@ -279,10 +281,7 @@ impl Backend for Intel {
         state: &GraphicsState,
         _optimise: bool,
     ) -> Result<()> {
-        match stages.fragment {
-            Some(fragment) => fragment.fragment(FragmentKey::of(state)).map(drop),
-            None => Ok(()),
-        }
+        Programs::new(stages, state, state.view_mask != 0).map(drop)
     }
 
     fn executables(shader: &Shader) -> Vec<Executable> {

@@ -3,14 +3,16 @@
 //! Limits of the hardware and their sources: Mesa, anv_physical_device.c, unless a line says otherwise. Features are those that the
 //! compiler and the encoder have so far.
 
-use tepui_intel_chips::{Chip, VENDOR_ID};
+use tepui_intel_chips::{Chip, Generation, VENDOR_ID};
 use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
+use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::descriptor::UNIFORM_UNIT_B;
+use crate::graphics::pixel::MAX_SAMPLE_PLACE;
 
 /// Driver ID. Only registered ones have names, and unregistered ones may be returned (Vulkan specification, "Physical Device
 /// Enumeration"): this one spells "TEPU".
@@ -93,6 +95,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_primitive_topology_list_restart", 1),
     ("VK_EXT_provoking_vertex", 1),
     ("VK_EXT_robustness2", 1),
+    ("VK_EXT_sample_locations", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
@@ -100,6 +103,8 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_viewport_index_layer", 1),
     ("VK_EXT_texel_buffer_alignment", 1),
+    ("VK_EXT_transform_feedback", 1),
+    ("VK_EXT_primitives_generated_query", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
     ("VK_EXT_ycbcr_2plane_444_formats", 1),
@@ -144,6 +149,19 @@ fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
         max_vertex_input_attribute_offset: 2047,
         max_vertex_input_binding_stride: 4095,
         max_vertex_output_components: 128,
+        max_tessellation_generation_level: 64,
+        max_tessellation_patch_size: 32,
+        max_tessellation_control_per_vertex_input_components: 128,
+        max_tessellation_control_per_vertex_output_components: 128,
+        max_tessellation_control_per_patch_output_components: 128,
+        max_tessellation_control_total_output_components: 2048,
+        max_tessellation_evaluation_input_components: 128,
+        max_tessellation_evaluation_output_components: 128,
+        max_geometry_shader_invocations: 32,
+        max_geometry_input_components: 128,
+        max_geometry_output_components: 128,
+        max_geometry_output_vertices: 256,
+        max_geometry_total_output_components: 1024,
         max_fragment_input_components: 116,
         max_fragment_output_attachments: 8,
         max_fragment_dual_src_attachments: 1,
@@ -256,6 +274,9 @@ fn features() -> vk::PhysicalDeviceFeatures {
         inherited_queries,
         shader_resource_min_lod,
         wide_lines,
+        geometry_shader,
+        tessellation_shader,
+        shader_tessellation_and_geometry_point_size,
     })
 }
 
@@ -360,6 +381,7 @@ fn feature_chain() -> Answers {
             PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
             PhysicalDeviceExtendedDynamicState2FeaturesEXT {
                 extended_dynamic_state2, extended_dynamic_state2_logic_op,
+                extended_dynamic_state2_patch_control_points,
             }
             PhysicalDeviceExtendedDynamicState3FeaturesEXT {
                 extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
@@ -373,8 +395,13 @@ fn feature_chain() -> Answers {
                 extended_dynamic_state3_line_rasterization_mode,
                 extended_dynamic_state3_line_stipple_enable,
                 extended_dynamic_state_3depth_clip_negative_one_to_one,
+                extended_dynamic_state3_tessellation_domain_origin,
+                extended_dynamic_state3_rasterization_stream,
+                extended_dynamic_state3_sample_locations_enable,
             }
             PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
+            PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback, geometry_streams }
+            PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT { primitives_generated_query }
             PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
             PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
@@ -516,6 +543,27 @@ fn property_chain(chip: &Chip) -> Answers {
             max_custom_border_color_samplers: MAX_SAMPLERS,
             ..Default::default()
         });
+        a.add(vk::PhysicalDeviceSampleLocationsPropertiesEXT {
+            // The runtime keeps four places.
+            sample_location_sample_counts: vk::SampleCountFlags::_2 | vk::SampleCountFlags::_4,
+            max_sample_location_grid_size: vk::Extent2D { width: 1, height: 1 },
+            sample_location_coordinate_range: [0.0, MAX_SAMPLE_PLACE],
+            sample_location_sub_pixel_bits: 4,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceTransformFeedbackPropertiesEXT {
+            max_transform_feedback_streams: MAX_STREAMS as u32,
+            max_transform_feedback_buffers: MAX_FEEDBACK as u32,
+            max_transform_feedback_buffer_size: 1 << 32,
+            max_transform_feedback_stream_data_size: 128 * 4,
+            max_transform_feedback_buffer_data_size: 128 * 4,
+            max_transform_feedback_buffer_data_stride: 2048,
+            transform_feedback_queries: TRUE,
+            transform_feedback_streams_lines_triangles: FALSE,
+            transform_feedback_rasterization_stream_select: TRUE,
+            transform_feedback_draw: TRUE,
+            ..Default::default()
+        });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
             max_multi_draw_count: u32::MAX,
             ..Default::default()
@@ -567,7 +615,12 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
             limits: limits(chip),
             sparse_properties: vk::PhysicalDeviceSparseProperties::default(),
         },
-        features: features(),
+        features: vk::PhysicalDeviceFeatures {
+            // Gen12 has no floats of 64 bits.
+            shader_float64: u32::from(chip.generation == Generation::Gen9),
+            depth_bounds: u32::from(chip.generation == Generation::Gen12),
+            ..features()
+        },
         property_chain: property_chain(chip),
         feature_chain: feature_chain(),
         extensions: EXTENSIONS.to_vec(),

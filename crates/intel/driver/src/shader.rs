@@ -1,10 +1,13 @@
 //! Shaders: the machine code of a stage, and the places of what it reads.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use tepui_intel_compiler::patch::PatchInterface;
+use tepui_intel_compiler::stage::Tessellator;
 use tepui_intel_compiler::{FragmentState, Options, Program, StageInfo};
 use tepui_intel_isa::disasm;
-use tepui_ir::{Shader as Ir, Stage};
+use tepui_ir::{Capture, Shader as Ir, Stage};
 use tepui_vulkan::backend::ShaderInfo;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
@@ -17,6 +20,7 @@ use crate::bind::{Places, Sets, placements};
 use crate::descriptor::buffer_state;
 use crate::device::Device;
 use crate::family::Intel;
+use crate::kernel::lock;
 use crate::pool::Piece;
 use crate::space;
 
@@ -36,6 +40,8 @@ pub struct Variant {
     pub programs: Vec<tepui_intel_compiler::Variant>,
     /// Properties of the stage.
     pub stage: StageInfo,
+    /// Outputs that transform feedback captures.
+    pub captures: Vec<Capture>,
     /// Whether a register of constants of each thread follows those of all.
     pub thread_constants: bool,
     /// Bytes of scratch memory of a thread.
@@ -91,6 +97,7 @@ impl Variant {
             width: p.width,
             programs: p.variants.clone(),
             stage: p.stage.clone(),
+            captures: Vec::new(),
             thread_constants: p.map.thread_constants,
             scratch: p.variants.iter().map(|v| v.stats.scratch).max().unwrap_or(0),
             shared_bytes: p.shared_bytes,
@@ -148,6 +155,9 @@ impl FragmentKey {
     }
 }
 
+/// Number of the next shader.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
 /// A shader.
 pub struct Shader {
     /// Weak, as the device owns shaders too.
@@ -158,10 +168,25 @@ pub struct Shader {
     robust: bool,
     /// The only program of a stage that depends on no state.
     only: OnceLock<Arc<Variant>>,
-    /// The program of a vertex shader for renderings of several views.
-    views: OnceLock<Arc<Variant>>,
+    /// Programs of stages before the rasteriser that depend on others, or on state.
+    before_pixels: Variants<GeometryKey, Arc<Variant>>,
+    /// The interface of patches with the evaluation shader of this number, for patches of that many vertices.
+    patch: Mutex<Option<(u64, u8, PatchInterface)>>,
+    /// Number of the shader in the process.
+    id: u64,
     /// Programs of a fragment shader.
     fragments: Variants<FragmentKey, Arc<Variant>>,
+}
+
+/// State and other stages that a program of a stage before the rasteriser is compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GeometryKey {
+    /// Vertices go to another stage before the rasteriser.
+    pub feeds_stage: bool,
+    /// Several views: the layer is the number of the view.
+    pub several_views: bool,
+    /// The entry of a patch, of tessellation shaders.
+    pub patch: Option<PatchInterface>,
 }
 
 /// State that a program is compiled for.
@@ -169,8 +194,8 @@ pub struct Shader {
 enum Key {
     /// None.
     Plain,
-    /// Several views: the layer is the number of the view.
-    Views,
+    /// That of a program before the rasteriser.
+    BeforePixels(GeometryKey),
     /// That of a fragment program.
     Fragment(FragmentKey),
 }
@@ -193,13 +218,19 @@ impl Shader {
             captures,
             robust,
             only: OnceLock::new(),
-            views: OnceLock::new(),
+            before_pixels: Variants::default(),
+            patch: Mutex::new(None),
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             fragments: Variants::default(),
         };
         match shader.ir.info.stage {
-            Stage::Compute | Stage::Vertex => drop(shader.only()?),
-            Stage::Fragment => {}
-            stage => return Err(Error::unsupported(format!("{stage} shaders on Intel's GPUs"))),
+            Stage::Compute => drop(shader.only()?),
+            // Other stages depend on the rest of the pipeline.
+            Stage::Vertex
+            | Stage::TessControl
+            | Stage::TessEvaluation
+            | Stage::Geometry
+            | Stage::Fragment => {}
         }
         Ok(shader)
     }
@@ -209,23 +240,29 @@ impl Shader {
         let device = self.device.upgrade().ok_or_else(gone)?;
         let placements = placements(&self.sets);
         let mut ir = self.ir.clone();
-        let fragment = match key {
-            Key::Plain => FragmentState::default(),
-            Key::Views => {
-                tepui_passes::multiview::run(&mut ir);
-                FragmentState::default()
-            }
-            Key::Fragment(key) => FragmentState {
-                per_sample: key.per_sample,
-                single_sample: key.single_sample,
-                replicate_alpha: key.replicate_alpha,
-            },
-        };
         let robust = self.robust;
-        let options = Options { sets: &placements, robust, fragment, ..Options::default() };
+        let mut options = Options { sets: &placements, robust, ..Options::default() };
+        match key {
+            Key::Plain => {}
+            Key::BeforePixels(key) => {
+                if key.several_views {
+                    tepui_passes::multiview::run(&mut ir);
+                }
+                (options.feeds_stage, options.patch) = (key.feeds_stage, key.patch);
+            }
+            Key::Fragment(key) => {
+                options.fragment = FragmentState {
+                    per_sample: key.per_sample,
+                    single_sample: key.single_sample,
+                    replicate_alpha: key.replicate_alpha,
+                };
+            }
+        }
         let program = tepui_intel_compiler::compile(&mut ir, device.generation(), &options)
             .map_err(|e| compile_error(&e))?;
-        Ok(Arc::new(Variant::new(&device, &program, Sets::Layouts(&self.sets), self.captures)?))
+        let sets = Sets::Layouts(&self.sets);
+        let captures = self.ir.captures.clone();
+        Ok(Arc::new(Variant { captures, ..Variant::new(&device, &program, sets, self.captures)? }))
     }
 
     /// The program of a compute or vertex shader.
@@ -243,19 +280,35 @@ impl Shader {
         Ok(self.only.get_or_init(|| v))
     }
 
-    /// The program of a vertex shader, for renderings of several views or of one.
+    /// The program of a shader of a stage before the rasteriser.
     ///
     /// # Errors
     /// When it does not compile.
-    pub fn vertex(&self, several_views: bool) -> Result<Arc<Variant>> {
-        if !several_views {
+    pub fn before_pixels(&self, key: GeometryKey) -> Result<Arc<Variant>> {
+        if key == GeometryKey::default() {
             return self.only().cloned();
         }
-        if let Some(v) = self.views.get() {
-            return Ok(v.clone());
+        self.before_pixels.get_or(&key, || self.compile(Key::BeforePixels(key)))
+    }
+
+    /// The interface between this tessellation control shader and an evaluation shader, for patches of a number of vertices.
+    pub fn patch(&self, evaluation: &Shader, vertices: u8) -> PatchInterface {
+        let mut known = lock(&self.patch);
+        match *known {
+            Some((id, n, patch)) if (id, n) == (evaluation.id, vertices) => patch,
+            _ => {
+                let patch = PatchInterface::new(&self.ir, &evaluation.ir, vertices);
+                *known = Some((evaluation.id, vertices, patch));
+                patch
+            }
         }
-        let v = self.compile(Key::Views)?;
-        Ok(self.views.get_or_init(|| v).clone())
+    }
+
+    /// The tessellator between this tessellation control shader and an evaluation shader, with the origin of patches at the upper
+    /// left and at the lower left.
+    pub fn tessellators(&self, evaluation: &Shader) -> [Tessellator; 2] {
+        let [control, evaluation] = [self, evaluation].map(|s| &s.ir.info.primitives);
+        [false, true].map(|lower| Tessellator::new(control, evaluation, lower))
     }
 
     /// The program of a fragment shader for a state.
@@ -275,6 +328,9 @@ impl Shader {
         let one = |v: &Arc<Variant>| Executable {
             stage: match stage {
                 Stage::Vertex => vk::ShaderStageFlags::VERTEX,
+                Stage::TessControl => vk::ShaderStageFlags::TESSELLATION_CONTROL,
+                Stage::TessEvaluation => vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+                Stage::Geometry => vk::ShaderStageFlags::GEOMETRY,
                 Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
                 _ => vk::ShaderStageFlags::COMPUTE,
             },
@@ -295,7 +351,8 @@ impl Shader {
             .to_vec(),
             assembly: v.assembly.clone(),
         };
-        let all = self.only.get().into_iter().chain(self.views.get());
-        all.chain(&self.fragments.all()).map(one).collect()
+        let all = self.before_pixels.all().into_iter().chain(self.fragments.all());
+        let all: Vec<_> = self.only.get().cloned().into_iter().chain(all).collect();
+        all.iter().map(one).collect()
     }
 }

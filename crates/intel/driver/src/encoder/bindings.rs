@@ -31,6 +31,8 @@ pub struct Inputs<'a> {
     pub nothing: u64,
     /// Number of the view.
     pub view: u32,
+    /// Vertices of an input patch.
+    pub patch_vertices: u32,
 }
 
 /// The bytes of a set's memory of a kind.
@@ -93,6 +95,7 @@ impl Inputs<'_> {
             Word::System(SystemValue::NumWorkgroups { axis }) => count[usize::from(axis) % 3],
             Word::System(SystemValue::BaseWorkgroup { axis }) => base[usize::from(axis) % 3],
             Word::System(SystemValue::ViewIndex) => self.view,
+            Word::System(SystemValue::PatchVertices) => self.patch_vertices,
             // The others are refused when places are found.
             Word::System(_) => 0,
             Word::Size(b) => self.buffer(v, b).1,

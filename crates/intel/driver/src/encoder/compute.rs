@@ -66,7 +66,16 @@ impl Encoder {
             Dispatch::Direct(base, groups) => [base, groups],
             Dispatch::Indirect(base, _) => [base, [0; 3]],
         };
-        let inputs = Inputs { sets, pushed, push, groups, targets: &[], nothing: 0, view: 0 };
+        let inputs = Inputs {
+            sets,
+            pushed,
+            push,
+            groups,
+            targets: &[],
+            nothing: 0,
+            view: 0,
+            patch_vertices: 0,
+        };
         let table = self.binding_table(v, &inputs)?;
         let samplers = self.sampler_table(v, &inputs)?;
         let partition = match v.shared_bytes {

@@ -3,21 +3,21 @@
 //! A draw makes binding tables and constants if what they are made of changed, the packets whose state changed
 //! ([`crate::graphics`]), and the primitive.
 
-use std::sync::Arc;
-
-use tepui_intel_compiler::StageInfo;
-use tepui_intel_compiler::stage::{FragmentInfo, VertexElement, VertexInfo};
+use tepui_intel_compiler::stage::{VertexElement, VertexInfo};
 use tepui_intel_compiler::vue::Setup;
 use tepui_intel_packets::bindings::{
+    State3dBindingTablePointersDs, State3dBindingTablePointersGs, State3dBindingTablePointersHs,
     State3dBindingTablePointersPs, State3dBindingTablePointersVs, State3dConstantBody,
-    State3dConstantPs, State3dConstantVs, State3dSamplerStatePointersPs,
-    State3dSamplerStatePointersVs,
+    State3dConstantDs, State3dConstantGs, State3dConstantHs, State3dConstantPs, State3dConstantVs,
+    State3dSamplerStatePointersDs, State3dSamplerStatePointersGs, State3dSamplerStatePointersHs,
+    State3dSamplerStatePointersPs, State3dSamplerStatePointersVs,
 };
 use tepui_intel_packets::mi::MiLoadRegisterMem;
 use tepui_intel_packets::vertex::{Primitive3d, State3dIndexBuffer, State3dVertexBuffers};
 use tepui_ir::Stage;
 use tepui_vulkan::backend::{Condition, Counts, Draw};
 use tepui_vulkan::command::{BindPoint, IndexBuffer, MAX_PUSH};
+use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX};
 use tepui_vulkan::{Error, Result};
 use tepui_vulkan_meta::condition::counted;
@@ -25,9 +25,11 @@ use tepui_vulkan_meta::condition::counted;
 use super::Encoder;
 use super::bindings::{Inputs, PushedSets};
 use super::hardware::{Partition, mocs};
+use super::vertex_ranges::INDICES;
 use crate::flush::Mode;
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
 use crate::graphics::{Causes, Context, Kind, Out, RULES};
+use crate::programs::{Programs, STAGES};
 use crate::shader::{Variant, compile_error};
 use crate::space;
 
@@ -48,13 +50,13 @@ pub struct Graphics {
     /// Bytes of each rule of the last draw.
     emitted: Vec<Vec<u8>>,
     /// Programs of the last draw.
-    programs: Option<(Arc<Variant>, Option<Arc<Variant>>)>,
+    programs: Programs,
     /// Sources of the fragment's attributes.
     setup: Option<Setup>,
     /// Block of binding tables of the last draw's.
     block: u64,
     /// Binding tables and sampler tables of the stages.
-    tables: [[u32; 2]; 2],
+    tables: [[u32; 2]; STAGES.len()],
     /// The index buffer that was emitted.
     index: Option<IndexBuffer>,
     /// Bytes of an index of the last draw.
@@ -76,10 +78,8 @@ impl Default for AllAtFirst {
 pub struct Parts<'a> {
     /// Graphics state.
     pub state: &'a GraphicsState,
-    /// Vertex program.
-    pub vertex: &'a Arc<Variant>,
-    /// Fragment program.
-    pub fragment: Option<&'a Arc<Variant>>,
+    /// Programs.
+    pub programs: &'a Programs,
     /// Descriptor sets.
     pub sets: &'a BindPoint,
     /// Sets that are pushed.
@@ -98,20 +98,8 @@ pub struct Parts<'a> {
     pub condition: Option<Condition>,
     /// Queries count the draw.
     pub is_counted: bool,
-}
-
-fn vertex_info(v: &Variant) -> Result<&VertexInfo> {
-    match &v.stage {
-        StageInfo::Vertex(info) => Ok(info),
-        _ => Err(Error::unsupported("draws with a program that is none of vertices")),
-    }
-}
-
-fn fragment_info(v: &Variant) -> Result<&FragmentInfo> {
-    match &v.stage {
-        StageInfo::Fragment(info) => Ok(info),
-        _ => Err(Error::unsupported("draws with a program that is none of fragments")),
-    }
+    /// Buffers that vertices are captured into, while they are.
+    pub feedback: Option<&'a [FeedbackBuffer; MAX_FEEDBACK]>,
 }
 
 impl Encoder {
@@ -124,14 +112,19 @@ impl Encoder {
             return Ok(());
         }
         let draw = &self.with_count(p.condition, draw)?;
-        let info = vertex_info(p.vertex)?;
-        let fragment = p.fragment.map(|f| fragment_info(f).map(|i| (f, i))).transpose()?;
-        self.take_programs(p, info, fragment.map(|f| f.1))?;
+        let (_, info) = p.programs.vertex()?;
+        self.take_programs(p.programs)?;
         let index = p.index.filter(|_| draw.is_indexed());
+        let attributes = p.state.attributes.iter().flatten();
+        let used = attributes.fold(0u64, |all, a| all | 1 << a.binding);
+        let vertices = p.buffers.iter().enumerate().filter(|b| used >> b.0 & 1 != 0);
+        let indices = index.map(|i| (INDICES, i.address, i.size));
+        let all: Vec<_> = vertices.map(|(k, &(at, size))| (k, at, size)).chain(indices).collect();
+        self.reads_vertices(&all);
         let views = (0..32).filter(|v| p.views >> v & 1 != 0);
         let first = if p.views == 0 { 0 } else { p.views.trailing_zeros() };
         self.bind_stages(p, first, p.rebinds)?;
-        self.emit_rules(p, info, fragment.map(|(v, i)| (&**v, i)), index)?;
+        self.emit_rules(p, index)?;
         self.index_buffer(index)?;
         self.primitives(p.condition, info, draw)?;
         for view in views.filter(|&v| v != first) {
@@ -195,30 +188,18 @@ impl Encoder {
     }
 
     /// Notes other programs than those of the last draw.
-    fn take_programs(
-        &mut self,
-        p: &Parts<'_>,
-        info: &VertexInfo,
-        fragment: Option<&FragmentInfo>,
-    ) -> Result<()> {
+    fn take_programs(&mut self, programs: &Programs) -> Result<()> {
         let g = &mut self.graphics;
-        let same = g.programs.as_ref().is_some_and(|(vertex, fragment)| {
-            let equal = match (fragment, p.fragment) {
-                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-                (None, None) => true,
-                _ => false,
-            };
-            equal && Arc::ptr_eq(vertex, p.vertex)
-        });
-        if !same {
-            let inputs = fragment.map_or(&[][..], |f| &f.inputs);
-            g.setup = Some(info.outputs.vue.setup(inputs).map_err(|e| compile_error(&e))?);
-            g.programs = Some((p.vertex.clone(), p.fragment.cloned()));
-            g.causes |= Causes::SHADERS;
-            self.keep(p.vertex);
-            if let Some(f) = p.fragment {
-                self.keep(f);
-            }
+        if g.setup.is_some() && g.programs.is_same(programs) {
+            return Ok(());
+        }
+        let inputs = programs.fragment()?.map_or(&[][..], |f| &f.1.inputs);
+        let setup = programs.outputs()?.vue.setup(inputs).map_err(|e| compile_error(&e))?;
+        g.setup = Some(setup);
+        g.programs = programs.clone();
+        g.causes |= Causes::SHADERS;
+        for v in programs.stages.iter().flatten() {
+            self.keep(v);
         }
         Ok(())
     }
@@ -245,9 +226,10 @@ impl Encoder {
             targets: &targets,
             nothing,
             view,
+            patch_vertices: p.state.patch_points,
         };
-        let stages = [Some(p.vertex), p.fragment];
-        let mut tables = [[0; 2]; 2];
+        let stages = &p.programs.stages;
+        let mut tables = [[0; 2]; STAGES.len()];
         // Tables of one draw are in one block: a second try finds room in the block that the first one began.
         for _ in 0..2 {
             let block = self.tables.last().map(|c| c.address);
@@ -264,20 +246,18 @@ impl Encoder {
         self.graphics.tables = tables;
         self.prepare(Mode::Graphics, Partition::Plain)?;
         // Constants take effect with the pointer to the binding table. source: SKL PRM volume 2a, 3DSTATE_CONSTANT_VS
-        let bodies = [
-            self.stage_constants(p.vertex, &inputs)?,
-            match p.fragment {
+        let mut out = Out::new(self.device.generation());
+        for (stage, v) in STAGES.into_iter().zip(stages) {
+            let body = match v {
                 Some(v) => self.stage_constants(v, &inputs)?,
                 None => State3dConstantBody::default(),
-            },
-        ];
-        self.emit(&State3dConstantVs { constant_body: bodies[0], ..Default::default() })?;
-        self.emit(&State3dConstantPs { constant_body: bodies[1], ..Default::default() })?;
-        let [[vertex, vertex_samplers], [pixel, pixel_samplers]] = tables.map(|t| t.map(u64::from));
-        self.emit(&State3dBindingTablePointersVs { pointer_to_vs_binding_table: vertex })?;
-        self.emit(&State3dBindingTablePointersPs { pointer_to_ps_binding_table: pixel })?;
-        self.emit(&State3dSamplerStatePointersVs { pointer_to_vs_sampler_state: vertex_samplers })?;
-        self.emit(&State3dSamplerStatePointersPs { pointer_to_ps_sampler_state: pixel_samplers })
+            };
+            constants(stage, body, &mut out)?;
+        }
+        for (stage, table) in STAGES.into_iter().zip(tables) {
+            pointers(stage, table.map(u64::from), &mut out)?;
+        }
+        self.emit_bytes(&out.bytes)
     }
 
     /// Constants of a stage in memory.
@@ -299,18 +279,11 @@ impl Encoder {
     }
 
     /// Emits the packets whose state changed.
-    fn emit_rules(
-        &mut self,
-        p: &Parts<'_>,
-        info: &VertexInfo,
-        fragment: Option<(&Variant, &FragmentInfo)>,
-        index: Option<IndexBuffer>,
-    ) -> Result<()> {
+    fn emit_rules(&mut self, p: &Parts<'_>, index: Option<IndexBuffer>) -> Result<()> {
         let generation = self.device.generation();
-        let mut scratch = [(0, 0); 2];
-        let stages = [(Stage::Vertex, Some(&**p.vertex)), (Stage::Fragment, fragment.map(|f| f.0))];
-        for (to, (stage, v)) in scratch.iter_mut().zip(stages) {
-            let bytes = v.map_or(0, |v| v.scratch);
+        let mut scratch = [(0, 0); STAGES.len()];
+        for ((to, stage), v) in scratch.iter_mut().zip(STAGES).zip(&p.programs.stages) {
+            let bytes = v.as_ref().map_or(0, |v| v.scratch);
             if let Some(s) = self.device.scratch(stage, bytes)? {
                 *to = (s.memory.address, s.log2_kib);
                 self.scratch.push(s);
@@ -325,12 +298,18 @@ impl Encoder {
         let Some(targets) = self.targets.clone() else {
             return Err(Error::unsupported("a draw outside of a rendering"));
         };
+        let (vertex, vertex_info) = p.programs.vertex()?;
         let context = Context {
             generation,
             state: p.state,
-            vertex: p.vertex,
-            vertex_info: info,
-            fragment,
+            vertex,
+            vertex_info,
+            hull: p.programs.hull()?,
+            domain: p.programs.domain()?,
+            geometry: p.programs.geometry()?,
+            tessellator: p.programs.tessellator,
+            outputs: p.programs.outputs()?,
+            fragment: p.programs.fragment()?,
             setup: &setup,
             scratch,
             area: targets.area,
@@ -340,6 +319,8 @@ impl Encoder {
             index_bytes,
             buffers: p.buffers,
             statistics: p.is_counted,
+            captures: p.programs.captures(),
+            feedback: p.feedback,
         };
         let causes = std::mem::take(&mut self.graphics.causes);
         let changed = std::mem::replace(&mut self.graphics.changed.0, Groups::empty());
@@ -450,5 +431,44 @@ impl Encoder {
             vertex_access_type: indexed,
             ..Primitive3d::default()
         })
+    }
+}
+
+/// 3DSTATE_CONSTANT of a stage.
+fn constants(stage: Stage, constant_body: State3dConstantBody, out: &mut Out) -> Result<()> {
+    match stage {
+        Stage::Vertex => out.put(&State3dConstantVs { constant_body, ..Default::default() }),
+        Stage::TessControl => out.put(&State3dConstantHs { constant_body, ..Default::default() }),
+        Stage::TessEvaluation => {
+            out.put(&State3dConstantDs { constant_body, ..Default::default() })
+        }
+        Stage::Geometry => out.put(&State3dConstantGs { constant_body, ..Default::default() }),
+        _ => out.put(&State3dConstantPs { constant_body, ..Default::default() }),
+    }
+}
+
+/// 3DSTATE_BINDING_TABLE_POINTERS and 3DSTATE_SAMPLER_STATE_POINTERS of a stage.
+fn pointers(stage: Stage, [table, samplers]: [u64; 2], out: &mut Out) -> Result<()> {
+    match stage {
+        Stage::Vertex => {
+            out.put(&State3dBindingTablePointersVs { pointer_to_vs_binding_table: table })?;
+            out.put(&State3dSamplerStatePointersVs { pointer_to_vs_sampler_state: samplers })
+        }
+        Stage::TessControl => {
+            out.put(&State3dBindingTablePointersHs { pointer_to_hs_binding_table: table })?;
+            out.put(&State3dSamplerStatePointersHs { pointer_to_hs_sampler_state: samplers })
+        }
+        Stage::TessEvaluation => {
+            out.put(&State3dBindingTablePointersDs { pointer_to_ds_binding_table: table })?;
+            out.put(&State3dSamplerStatePointersDs { pointer_to_ds_sampler_state: samplers })
+        }
+        Stage::Geometry => {
+            out.put(&State3dBindingTablePointersGs { pointer_to_gs_binding_table: table })?;
+            out.put(&State3dSamplerStatePointersGs { pointer_to_gs_sampler_state: samplers })
+        }
+        _ => {
+            out.put(&State3dBindingTablePointersPs { pointer_to_ps_binding_table: table })?;
+            out.put(&State3dSamplerStatePointersPs { pointer_to_ps_sampler_state: samplers })
+        }
     }
 }

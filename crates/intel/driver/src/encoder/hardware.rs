@@ -8,6 +8,7 @@ use tepui_intel_packets::state::{Pipeline, PipelineSelect, StateBaseAddress};
 use tepui_vulkan::Result;
 
 use super::Encoder;
+use super::vertex_ranges::{Buffer, VertexRanges};
 use crate::device::{STATE_B, Upload};
 use crate::flush::{Flush, Mode, controls};
 use crate::space;
@@ -54,6 +55,8 @@ pub struct Hardware {
     block: Option<u64>,
     /// Flushes that the next work waits for.
     pub pending: Flush,
+    /// Addresses that the vertex cache may hold.
+    pub vertex_ranges: VertexRanges,
     /// Address of the last MEDIA_VFE_STATE's scratch memory and its other values, as they were packed.
     pub vfe: Option<[u8; MediaVfeState::SIZE_BYTES]>,
 }
@@ -101,6 +104,14 @@ impl Encoder {
         let (list, later) = controls(self.device.generation(), mode, bits, word);
         self.hardware.pending = later;
         list.iter().try_for_each(|c| self.emit(c))
+    }
+
+    /// Notes that a draw reads vertices or indices; invalidates their cache before if its tags would take them for others.
+    pub(super) fn reads_vertices(&mut self, buffers: &[Buffer]) {
+        let generation = self.device.generation();
+        if generation == Generation::Gen9 && self.hardware.vertex_ranges.add(buffers) {
+            self.hardware.pending |= Flush::VERTICES | Flush::STALL;
+        }
     }
 
     /// Selects the pipeline.

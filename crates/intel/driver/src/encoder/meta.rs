@@ -25,6 +25,7 @@ use crate::family::Intel;
 use crate::flush::Flush;
 use crate::format::{self, IDENTITY};
 use crate::graphics::Causes;
+use crate::programs::Programs;
 use crate::surface::{Part, Role, channels, of_part};
 
 /// Layout of a level's plane.
@@ -200,8 +201,9 @@ impl MetaEncoder for Encoder {
             targets.area.offset.x.max(0) as u32 + targets.area.extent.width,
             targets.area.offset.y.max(0) as u32 + targets.area.extent.height,
         ];
-        let vertex = self.device.meta(Program::RectangleVertices)?;
-        let fragment = self.device.meta(r.fragment)?;
+        let mut programs = Programs::default();
+        programs.stages[0] = Some(self.device.meta(Program::RectangleVertices)?);
+        programs.stages[4] = Some(self.device.meta(r.fragment)?);
         let mut push = [0; MAX_PUSH];
         let mut state = r.state.clone();
         state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
@@ -225,8 +227,7 @@ impl MetaEncoder for Encoder {
             self.graphics.changed.0 = Groups::all();
             let parts = Parts {
                 state: &state,
-                vertex: &vertex,
-                fragment: Some(&fragment),
+                programs: &programs,
                 sets: &set,
                 pushed: PushedSets::default(),
                 push: &push,
@@ -236,6 +237,7 @@ impl MetaEncoder for Encoder {
                 views: 0,
                 condition: r.condition,
                 is_counted: false,
+                feedback: None,
             };
             let counts = Counts { count: 4, instances: layers, ..Counts::default() };
             self.draw_parts(&parts, &Draw::Direct(counts))?;

@@ -8,15 +8,18 @@ mod batch;
 pub mod bindings;
 mod compute;
 mod draw;
+mod feedback;
 mod hardware;
 mod meta;
 mod predicate;
 mod queries;
 mod record;
 mod rendering;
+mod vertex_ranges;
 
 use std::sync::Arc;
 
+use tepui_intel_chips::Generation;
 use tepui_intel_packets::mi::{MiBatchBufferEnd, MiLoadRegisterImm, MiStoreDataImm};
 use tepui_intel_packets::pixel::{
     State3dAaLineParameters, State3dSamplePattern, State3dWmChromakey, State3dWmHzOp,
@@ -203,10 +206,20 @@ fn set_register(register: u64, value: u32) -> MiLoadRegisterImm {
     }
 }
 
-/// Registers with a mask in their upper half. source: genxml, CS_DEBUG_MODE2: addresses of push constants are absolute;
-/// CACHE_MODE_1: floats are blended as fixed point is, partial resolves are off in the cache of texels and of targets
-const REGISTERS: [(u64, u32); 2] =
-    [(0x20d8, 1 << 4 | 1 << 20), (0x7004, (1 << 1 | 1 << 4 | 1 << 9) * 0x1_0001)];
+/// Registers that are set once. source: genxml, CS_DEBUG_MODE2: addresses of push constants are absolute; on Gen9 CACHE_MODE_1:
+/// floats are blended as fixed point is, partial resolves are off in the cache of texels and of targets; on Gen12 L3ALLOC, of which 32
+/// ways are the URB's and 88 are for all else, and COMMON_SLICE_CHICKEN1: Wa_1508744258. All but L3ALLOC have a mask in their upper
+/// half.
+fn registers(generation: Generation) -> [(u64, u32); 3] {
+    const ABSOLUTE: (u64, u32) = (0x20d8, 1 << 4 | 1 << 20);
+    match generation {
+        // Work sets the partitions of the L3 on Gen9.
+        Generation::Gen9 => [ABSOLUTE, (0x7004, (1 << 1 | 1 << 4 | 1 << 9) * 0x1_0001), ABSOLUTE],
+        Generation::Gen12 => {
+            [ABSOLUTE, (0xb134, 32 << 1 | 88 << 25), (0x7010, (1 << 14) * 0x1_0001)]
+        }
+    }
+}
 
 /// Sets the state that command buffers do not set.
 ///
@@ -216,10 +229,10 @@ pub fn start(device: &Arc<Device>) -> Result<()> {
     let mut out = Out::new(device.generation());
     out.put(&PipelineSelect {
         pipeline_selection: Pipeline::ThreeD,
-        mask_bits: 3,
+        mask_bits: if device.generation() == Generation::Gen12 { 0x13 } else { 3 },
         ..PipelineSelect::default()
     })?;
-    for (register, value) in REGISTERS {
+    for (register, value) in registers(device.generation()) {
         out.put(&set_register(register, value))?;
     }
     out.put(&State3dAaLineParameters::default())?;

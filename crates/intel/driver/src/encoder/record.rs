@@ -1,15 +1,16 @@
 //! The runtime's recorder.
 
 use tepui_vulkan::backend::{
-    self, Blit, BufferPixels, Dispatch, Draw, ImageCopy, ImageRef, Rendering,
+    self, Blit, BufferPixels, Dispatch, Draw, ImageCopy, ImageRef, Rendering, Stages,
 };
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::draws::DrawEncoder;
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::state::Groups;
-use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_meta::{clear, copy, resolve};
+use tepui_vulkan::{Result, vk};
+use tepui_vulkan_meta::words::CaptureWords;
+use tepui_vulkan_meta::{clear, condition, copy, resolve};
 
 use super::Encoder;
 use super::draw::Parts;
@@ -17,24 +18,23 @@ use super::rendering::samples;
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, of_dependency};
 use crate::graphics::Causes;
+use crate::programs::Programs;
 use crate::query::Queries;
-use crate::shader::FragmentKey;
-
-fn missing<T>(what: &str) -> Result<T> {
-    Err(Error::unsupported(format!("{what} on Intel's GPUs")))
-}
 
 impl DrawEncoder<Intel> for Encoder {
     fn draw(&mut self, state: &mut CommandState<Intel>, draw: &Draw) -> Result<()> {
-        if !state.bound.between.is_empty() {
-            return missing("stages between vertices and the rasteriser");
-        }
-        let Some(vertex) = state.bound.vertex.clone() else { return Ok(()) };
         let views = state.rendering.as_ref().map_or(0, |r| r.view_mask);
-        let vertex = vertex.vertex(views != 0)?;
-        let fragment = match state.bound.fragment.as_ref().filter(|_| !state.graphics.discard) {
-            Some(f) => Some(f.fragment(FragmentKey::of(&state.graphics))?),
-            None => None,
+        let between = &state.bound.between;
+        let stages = Stages {
+            vertex: state.bound.vertex.as_deref(),
+            control: between.control.as_deref(),
+            evaluation: between.evaluation.as_deref(),
+            geometry: between.geometry.as_deref(),
+            fragment: state.bound.fragment.as_deref(),
+            expanded: vk::ShaderStageFlags::empty(),
+        };
+        let Some(programs) = Programs::new(&stages, &state.graphics, views != 0)? else {
+            return Ok(());
         };
         let changed = std::mem::replace(&mut state.changed, Groups::empty());
         self.graphics.changed.0 |= changed;
@@ -42,13 +42,14 @@ impl DrawEncoder<Intel> for Encoder {
             self.graphics.causes |= Causes::BUFFERS;
         }
         state.shaders_changed = false;
-        let rebinds = std::mem::take(&mut state.push_changed) | (state.graphics_sets.changed != 0);
+        let rebinds = changed.contains(Groups::PATCH)
+            | std::mem::take(&mut state.push_changed)
+            | (state.graphics_sets.changed != 0);
         self.graphics.pushed = self.push_sets(&mut state.graphics_sets, self.graphics.pushed)?;
         let buffers = state.vertex_buffers.map(|b| (b.address, b.size));
         let parts = Parts {
             state: &state.graphics,
-            vertex: &vertex,
-            fragment: fragment.as_ref(),
+            programs: &programs,
             sets: &state.graphics_sets,
             pushed: self.graphics.pushed,
             push: &state.push,
@@ -58,6 +59,7 @@ impl DrawEncoder<Intel> for Encoder {
             views,
             condition: state.condition,
             is_counted: true,
+            feedback: state.feedback.active.then_some(&state.feedback.buffers),
         };
         self.draw_parts(&parts, draw)
     }
@@ -165,23 +167,28 @@ impl backend::Encoder<Intel> for Encoder {
         Ok(())
     }
 
-    fn begin_feedback(&mut self, _counters: &Counters) -> Result<()> {
-        missing("transform feedback")
+    fn begin_feedback(&mut self, counters: &Counters) -> Result<()> {
+        self.graphics.causes |= Causes::FEEDBACK;
+        self.load_offsets(counters)
     }
 
-    fn end_feedback(&mut self, _counters: &Counters) -> Result<()> {
-        missing("transform feedback")
+    fn end_feedback(&mut self, counters: &Counters) -> Result<()> {
+        self.graphics.causes |= Causes::FEEDBACK;
+        self.store_offsets(counters)
     }
 
     fn byte_count(
         &mut self,
-        _counter: u64,
-        _start: u32,
-        _stride: u32,
-        _instances: u32,
-        _first_instance: u32,
+        counter: u64,
+        start: u32,
+        stride: u32,
+        instances: u32,
+        first_instance: u32,
     ) -> Result<u64> {
-        missing("transform feedback")
+        // The command streamer wrote the counter, and reads the arguments.
+        self.hardware.pending |= Flush::STALL;
+        let words = CaptureWords { start, stride, instances, first_instance, ..Default::default() };
+        condition::captured(self, counter, words)
     }
 
     fn reset_queries(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {

@@ -1,9 +1,12 @@
 //! Renderings: surface states of colour attachments, depth and stencil buffers, clears at the beginning.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_layout::Layout;
+use tepui_intel_packets::gen12;
 use tepui_intel_packets::output::{
     State3dClearParams, State3dDepthBuffer, State3dHierDepthBuffer, State3dStencilBuffer,
 };
+use tepui_intel_packets::state::{PipeControl, PostSyncOperation};
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
 use tepui_vulkan::backend::{Attachment, ImageRef, Rendering};
 use tepui_vulkan::state::MAX_COLOURS;
@@ -44,10 +47,7 @@ pub struct Targets {
 }
 
 /// The surface state of a colour attachment.
-fn target(
-    generation: tepui_intel_chips::Generation,
-    a: &ImageRef<Intel>,
-) -> Result<RenderSurfaceState> {
+fn target(generation: Generation, a: &ImageRef<Intel>) -> Result<RenderSurfaceState> {
     let hw = format::hw(a.format)
         .ok_or_else(|| Error::unsupported(format!("colour attachments of {}", a.format)))?;
     let part = Part {
@@ -65,7 +65,7 @@ fn target(
 
 /// A depth buffer.
 fn depth_buffer(
-    generation: tepui_intel_chips::Generation,
+    generation: Generation,
     a: &ImageRef<Intel>,
     l: &Layout,
     address: u64,
@@ -186,8 +186,20 @@ impl Encoder {
                 ..State3dDepthBuffer::default()
             },
         };
-        self.emit(&buffer)?;
+        match generation {
+            Generation::Gen9 => self.emit(&buffer)?,
+            Generation::Gen12 => self.emit(&gen12::State3dDepthBuffer::from(buffer))?,
+        }
         let buffer = match stencil {
+            Some(a) if generation == Generation::Gen12 => {
+                let (image, plane, address) = plane(a, true);
+                return self.gen12_stencil(&a.image, &image.planes[plane].layout, address);
+            }
+            None if generation == Generation::Gen12 => {
+                let surface_type = NO_BUFFER;
+                self.emit(&gen12::State3dStencilBuffer { surface_type, ..Default::default() })?;
+                return self.no_hierarchy();
+            }
             Some(a) => {
                 let (image, plane, address) = plane(a, true);
                 let l = &image.planes[plane].layout;
@@ -202,7 +214,41 @@ impl Encoder {
             None => State3dStencilBuffer::default(),
         };
         self.emit(&buffer)?;
+        self.no_hierarchy()
+    }
+
+    /// The stencil buffer of Gen12, which has a size of its own.
+    fn gen12_stencil(&mut self, a: &ImageRef<Intel>, l: &Layout, address: u64) -> Result<()> {
+        let shape = &l.desc().shape;
+        self.emit(&gen12::State3dStencilBuffer {
+            surface_type: BUFFER_2D,
+            stencil_write_enable: true,
+            surface_pitch: l.row_pitch_B as u32 - 1,
+            surface_base_address: address,
+            width: shape.width_px - 1,
+            height: shape.height_px - 1,
+            mocs: u32::from(mocs(Generation::Gen12)),
+            minimum_array_element: a.layer,
+            depth: a.layers.max(1) - 1,
+            surf_lod: a.level,
+            surface_qpitch: l.qpitch_el >> 2,
+            render_target_view_extent: a.layers.max(1) - 1,
+            ..gen12::State3dStencilBuffer::default()
+        })?;
+        self.no_hierarchy()
+    }
+
+    /// No hierarchical depth, and on Gen12 a write after the buffers.
+    fn no_hierarchy(&mut self) -> Result<()> {
         self.emit(&State3dHierDepthBuffer::default())?;
+        if self.device.generation() == Generation::Gen12 {
+            // Wa_1408224581, Wa_14014097488.
+            self.emit(&PipeControl {
+                address: self.device.dropped_word(),
+                post_sync_operation: PostSyncOperation::WriteImmediateData,
+                ..PipeControl::default()
+            })?;
+        }
         self.emit(&State3dClearParams::default())
     }
 }

@@ -3,24 +3,31 @@
 //! Each rule of [`RULES`] makes the bytes of one or more packets and names the state that they depend on. An encoder makes those
 //! whose state changed and emits what differs from what it emitted last, so that equal state costs nothing.
 //!
-//! - [`vertex`]: fetch, URB, vertex shader; [`raster`]: clipping, setup, viewports; [`pixel`]: fragment shader, samples;
+//! - [`vertex`]: fetch; [`stages`]: stages before the rasteriser, the URB; [`feedback`]: stream output; [`raster`]: clipping, setup, viewports; [`pixel`]: fragment shader, samples;
 //!   [`output`]: depth, stencil and blending
 
+pub mod feedback;
 pub mod output;
 pub mod pixel;
 pub mod raster;
+pub mod stages;
 pub mod vertex;
 
 use bitflags::bitflags;
 use tepui_intel_chips::Generation;
-use tepui_intel_compiler::stage::{FragmentInfo, VertexInfo};
+use tepui_intel_compiler::stage::{
+    DomainInfo, FragmentInfo, GeometryInfo, HullInfo, Tessellator, VertexInfo, VertexOutputs,
+};
 use tepui_intel_compiler::vue::Setup;
 use tepui_intel_packets::{Packet, Revision};
+use tepui_ir::Capture;
 use tepui_vulkan::Result;
+use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::vk;
 
 use crate::device::packet;
+use crate::programs::STAGES;
 use crate::shader::Variant;
 
 bitflags! {
@@ -35,6 +42,8 @@ bitflags! {
         const INDEX = 4;
         /// Other vertex buffers.
         const BUFFERS = 8;
+        /// Transform feedback begins or ends.
+        const FEEDBACK = 16;
     }
 }
 
@@ -48,12 +57,22 @@ pub struct Context<'a> {
     pub vertex: &'a Variant,
     /// Its properties.
     pub vertex_info: &'a VertexInfo,
+    /// The hull program and its properties.
+    pub hull: Option<(&'a Variant, &'a HullInfo)>,
+    /// The domain program and its properties.
+    pub domain: Option<(&'a Variant, &'a DomainInfo)>,
+    /// The geometry program and its properties.
+    pub geometry: Option<(&'a Variant, &'a GeometryInfo)>,
+    /// The tessellator ([`crate::programs::Programs::tessellator`]).
+    pub tessellator: Option<[Tessellator; 2]>,
+    /// Outputs of the last stage before the rasteriser.
+    pub outputs: &'a VertexOutputs,
     /// The fragment program and its properties.
     pub fragment: Option<(&'a Variant, &'a FragmentInfo)>,
     /// Sources of the fragment's attributes.
     pub setup: &'a Setup,
-    /// Address and logarithm of the KiB of scratch memory of vertices and of fragments.
-    pub scratch: [(u64, u32); 2],
+    /// Address and logarithm of the KiB of scratch memory of each stage.
+    pub scratch: [(u64, u32); STAGES.len()],
     /// Pixels that are rendered.
     pub area: vk::Rect2D,
     /// Colour attachments that there are, a bit each.
@@ -66,6 +85,10 @@ pub struct Context<'a> {
     pub index_bytes: u32,
     /// Address and size in bytes of each vertex buffer.
     pub buffers: &'a [(u64, u64); tepui_vulkan::state::MAX_VERTEX],
+    /// Outputs of the last stage before the rasteriser that are captured.
+    pub captures: &'a [Capture],
+    /// Buffers that they are captured into, while they are.
+    pub feedback: Option<&'a [FeedbackBuffer; MAX_FEEDBACK]>,
     /// Statistics count the draw. Draws of the driver's own have other shaders, so that packets change with these.
     pub statistics: bool,
 }
@@ -157,7 +180,7 @@ const NONE: Causes = Causes::empty();
 ///
 /// source: Mesa, genX_gfx_state.c, which says for each packet what it depends on
 pub static RULES: &[Rule] = &[
-    packets("urb", Groups::empty(), SHADERS, vertex::urb),
+    packets("urb", Groups::empty(), SHADERS, stages::urb),
     packets("vf", Groups::RESTART, Causes::INDEX, vertex::restart),
     packets("topology", any(&[Groups::TOPOLOGY, Groups::PATCH]), NONE, vertex::topology),
     packets("elements", Groups::VERTEX_ATTRIBUTES, SHADERS, vertex::elements),
@@ -167,7 +190,20 @@ pub static RULES: &[Rule] = &[
         Causes::BUFFERS,
         vertex::buffers,
     ),
-    packets("stages", Groups::DISCARD, SHADERS, vertex::stages),
+    packets(
+        "stages",
+        any(&[Groups::PATCH, Groups::PATCH_ORIGIN, Groups::PROVOKING]),
+        SHADERS,
+        stages::stages,
+    ),
+    packets(
+        "stream output",
+        any(&[Groups::DISCARD, Groups::PROVOKING, Groups::RASTERIZATION_STREAM]),
+        SHADERS,
+        feedback::streamout,
+    ),
+    // Draws of the driver's own capture nothing: they have no declarations.
+    packets("stream output buffers", Groups::empty(), Causes::FEEDBACK, feedback::buffers),
     packets(
         "clip",
         any(&[
@@ -210,6 +246,12 @@ pub static RULES: &[Rule] = &[
     ),
     packets("samples", any(&[Groups::SAMPLES, Groups::SAMPLE_MASK]), NONE, pixel::samples),
     packets(
+        "sample pattern",
+        any(&[Groups::SAMPLES, Groups::SAMPLE_LOCATIONS, Groups::SAMPLE_LOCATIONS_ENABLE]),
+        NONE,
+        pixel::sample_pattern,
+    ),
+    packets(
         "depth and stencil",
         any(&[
             Groups::DEPTH_TEST,
@@ -223,6 +265,12 @@ pub static RULES: &[Rule] = &[
         ]),
         RENDERING,
         output::depth_stencil,
+    ),
+    packets(
+        "depth bounds",
+        any(&[Groups::DEPTH_BOUNDS, Groups::DEPTH_BOUNDS_TEST]),
+        RENDERING,
+        output::depth_bounds,
     ),
     packets("ps blend", BLENDING, BOTH, output::ps_blend),
     state("blend", BLENDING, BOTH, (output::blend, 64), output::blend_pointer),
@@ -277,17 +325,8 @@ mod tests {
     #[test]
     fn groups_of_state_change_packets() {
         let changes = RULES.iter().fold(Groups::empty(), |all, rule| all.union(rule.groups));
-        let others = any(&[
-            // Fetches stay within vertex buffers always.
-            Groups::ROBUST_VERTEX_INPUTS,
-            // Features that the driver does not offer.
-            Groups::DEPTH_BOUNDS,
-            Groups::DEPTH_BOUNDS_TEST,
-            Groups::SAMPLE_LOCATIONS,
-            Groups::SAMPLE_LOCATIONS_ENABLE,
-            Groups::PATCH_ORIGIN,
-            Groups::RASTERIZATION_STREAM,
-        ]);
+        // Fetches stay within vertex buffers always.
+        let others = Groups::ROBUST_VERTEX_INPUTS;
         assert_eq!(changes, Groups::all().difference(others));
     }
 }

@@ -1,5 +1,7 @@
 //! Depth and stencil tests, and blending.
 
+use tepui_intel_chips::Generation;
+use tepui_intel_packets::gen12::State3dDepthBounds;
 use tepui_intel_packets::output::{
     BlendState, BlendStateEntry, ColorBufferBlendFunction, ColorCalcState, CompareFunction,
     LogicOpFunction, State3dBlendStatePointers, State3dCcStatePointers, State3dPsBlend,
@@ -66,6 +68,20 @@ pub fn depth_stencil(c: &Context<'_>, out: &mut Out) -> Result<()> {
         stencil_reference_value: byte(s.stencil_reference[0]),
         backface_stencil_reference_value: byte(s.stencil_reference[1]),
         ..State3dWmDepthStencil::default()
+    })
+}
+
+/// 3DSTATE_DEPTH_BOUNDS, which Gen9 does not have.
+pub fn depth_bounds(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    if c.generation == Generation::Gen9 {
+        return Ok(());
+    }
+    let [depth_bounds_test_min_value, depth_bounds_test_max_value] = c.state.depth_bounds;
+    out.put(&State3dDepthBounds {
+        depth_bounds_test_enable: u32::from(c.state.depth_bounds_test && c.depth),
+        depth_bounds_test_min_value,
+        depth_bounds_test_max_value,
+        ..State3dDepthBounds::default()
     })
 }
 

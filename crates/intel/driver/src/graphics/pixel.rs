@@ -1,13 +1,17 @@
 //! The fragment shader and samples.
 
 use tepui_intel_packets::pixel::{
-    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dWm,
+    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
+    State3dWm,
 };
 use tepui_ir::DepthMode;
 use tepui_vulkan::Result;
 
 use super::{Context, Out};
 use crate::space;
+
+/// The largest coordinate of a sample.
+pub const MAX_SAMPLE_PLACE: f32 = 15.0 / 16.0;
 
 /// 3DSTATE_WM, 3DSTATE_PS and 3DSTATE_PS_EXTRA.
 pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
@@ -43,7 +47,7 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
         true => (pointer(narrow), pointer(wide), pointer(middle)),
         false => (pointer(v.programs.first()), (0, 0), (0, 0)),
     };
-    let (scratch, log2) = c.scratch[1];
+    let (scratch, log2) = c.scratch[4];
     out.put(&State3dPs {
         kernel_start_pointer_0: zero.0,
         kernel_start_pointer_1: one.0,
@@ -95,4 +99,29 @@ pub fn samples(c: &Context<'_>, out: &mut Out) -> Result<()> {
         ..State3dMultisample::default()
     })?;
     out.put(&State3dSampleMask { sample_mask: c.state.sample_mask & 0xffff })
+}
+
+/// 3DSTATE_SAMPLE_PATTERN: places of samples that the application chose, or the standard ones.
+pub fn sample_pattern(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let mut pattern = State3dSamplePattern::standard();
+    if c.state.sample_locations_enable {
+        // Places are in sixteenths of a pixel.
+        let places = c.state.sample_locations.map(|p| p.map(|x| x.clamp(0.0, MAX_SAMPLE_PLACE)));
+        let [a, b, d, e] = places;
+        let p = &mut pattern;
+        match c.state.samples {
+            4 => {
+                [p.n4x_sample0_x_offset, p.n4x_sample0_y_offset] = a;
+                [p.n4x_sample1_x_offset, p.n4x_sample1_y_offset] = b;
+                [p.n4x_sample2_x_offset, p.n4x_sample2_y_offset] = d;
+                [p.n4x_sample3_x_offset, p.n4x_sample3_y_offset] = e;
+            }
+            2 => {
+                [p.n2x_sample0_x_offset, p.n2x_sample0_y_offset] = a;
+                [p.n2x_sample1_x_offset, p.n2x_sample1_y_offset] = b;
+            }
+            _ => [p.n1x_sample0_x_offset, p.n1x_sample0_y_offset] = a,
+        }
+    }
+    out.put(&pattern)
 }

@@ -21,7 +21,7 @@ fn provoking(c: &Context<'_>) -> [u32; 3] {
 
 /// 3DSTATE_CLIP.
 pub fn clip(c: &Context<'_>, out: &mut Out) -> Result<()> {
-    let info = &c.vertex_info.outputs;
+    let info = c.outputs;
     let [fan, line, triangle] = provoking(c);
     out.put(&State3dClip {
         statistics_enable: c.statistics,
@@ -56,7 +56,7 @@ pub fn sf(c: &Context<'_>, out: &mut Out) -> Result<()> {
         statistics_enable: c.statistics,
         point_width: 1.0,
         // False takes it from vertices.
-        point_width_source: !c.vertex_info.outputs.point_size,
+        point_width_source: !c.outputs.point_size,
         line_width: c.state.line_width,
         triangle_fan_provoking_vertex_select: fan,
         line_strip_list_provoking_vertex_select: line,

@@ -1,16 +1,8 @@
-//! Vertex fetch, the URB, and the vertex shader.
+//! Vertex fetch.
 
 use tepui_intel_chips::Generation;
 use tepui_intel_compiler::stage::VertexElement;
 use tepui_intel_layout::surface_format::Use;
-use tepui_intel_packets::bindings::{
-    State3dPushConstantAllocDs, State3dPushConstantAllocGs, State3dPushConstantAllocHs,
-    State3dPushConstantAllocPs, State3dPushConstantAllocVs, State3dUrbDs, State3dUrbGs,
-    State3dUrbHs, State3dUrbVs,
-};
-use tepui_intel_packets::stages::{
-    State3dDs, State3dGs, State3dHs, State3dStreamout, State3dTe, State3dVs,
-};
 use tepui_intel_packets::vertex::{
     State3dVertexBuffers, State3dVertexElements, State3dVf, State3dVfInstancing, State3dVfSgvs,
     State3dVfStatistics, State3dVfTopology, VertexBufferState, VertexComponentControl,
@@ -22,7 +14,6 @@ use tepui_vulkan::{Error, Result, vk};
 use super::{Context, Out};
 use crate::encoder::mocs;
 use crate::format;
-use crate::space;
 
 /// Buffers of the numbers of the draw. source: Mesa, anv_private.h (`ANV_SVGS_VB_INDEX`, `ANV_DRAWID_VB_INDEX`)
 pub const IDS_BUFFER: u32 = 31;
@@ -31,46 +22,6 @@ pub const DRAW_BUFFER: u32 = 32;
 /// Formats of one and two double words. source: Mesa, isl.h (`ISL_FORMAT_R32_UINT`, `ISL_FORMAT_R32G32_UINT`)
 const R32_UINT: u32 = 0xd7;
 const R32G32_UINT: u32 = 0x87;
-/// KiB of the URB that push constants have, and of which each stage may have a part. source: Mesa, intel_device_info.c
-/// (`max_constant_urb_size_kb`)
-const CONSTANTS_KIB: u32 = 32;
-/// KiB of the URB's share of the L3 without workgroup memory: 48 ways of 2 KiB in each of four banks. source: Mesa,
-/// intel_l3_config.c
-const URB_KIB: u32 = 384;
-/// Entries that vertices may have. source: Mesa, intel_device_info.c
-const MAX_ENTRIES: u32 = 1856;
-/// KiB in which parts of the URB begin.
-const URB_UNIT_KIB: u32 = 8;
-
-/// The division of the URB: push constants, then vertices. Stages between have nothing.
-pub fn urb(c: &Context<'_>, out: &mut Out) -> Result<()> {
-    if c.generation != Generation::Gen9 {
-        return Err(Error::unsupported("draws on Intel's GPUs after Skylake"));
-    }
-    let half = CONSTANTS_KIB / 2;
-    out.put(&State3dPushConstantAllocVs { constant_buffer_size: half, ..Default::default() })?;
-    out.put(&State3dPushConstantAllocHs::default())?;
-    out.put(&State3dPushConstantAllocDs::default())?;
-    out.put(&State3dPushConstantAllocGs::default())?;
-    out.put(&State3dPushConstantAllocPs {
-        constant_buffer_size: half,
-        constant_buffer_offset: half,
-    })?;
-    let units = c.vertex_info.entry_units();
-    let room = (URB_KIB - CONSTANTS_KIB) * 1024;
-    let entries = (room / (64 * units)).min(MAX_ENTRIES) / 8 * 8;
-    let first = CONSTANTS_KIB / URB_UNIT_KIB;
-    let end = first + (entries * units * 64).div_ceil(1024 * URB_UNIT_KIB);
-    out.put(&State3dUrbVs {
-        vs_number_of_urb_entries: entries,
-        vs_urb_entry_allocation_size: units - 1,
-        vs_urb_starting_address: first,
-    })?;
-    out.put(&State3dUrbHs { hs_urb_starting_address: end, ..Default::default() })?;
-    out.put(&State3dUrbDs { ds_urb_starting_address: end, ..Default::default() })?;
-    out.put(&State3dUrbGs { gs_urb_starting_address: end, ..Default::default() })
-}
-
 /// Primitive restart.
 pub fn restart(c: &Context<'_>, out: &mut Out) -> Result<()> {
     out.put(&State3dVf {
@@ -218,36 +169,4 @@ pub fn buffer(
         buffer_size: if is_null { 0 } else { size },
         ..VertexBufferState::default()
     }
-}
-
-/// The vertex shader; stages between it and the rasteriser are off.
-pub fn stages(c: &Context<'_>, out: &mut Out) -> Result<()> {
-    let (info, v) = (c.vertex_info, c.vertex);
-    let program = v.programs[0];
-    let (scratch, log2) = c.scratch[0];
-    out.put(&State3dVs {
-        kernel_start_pointer: v.code.address - space::CODE + u64::from(program.offset),
-        binding_table_entry_count: (v.places.entries.len() as u32).min(255),
-        sampler_count: (v.places.samplers.len() as u32).min(16).div_ceil(4),
-        per_thread_scratch_space: log2,
-        scratch_space_base_pointer: scratch,
-        vertex_urb_entry_read_length: info.read_length(),
-        dispatch_grf_start_register_for_urb_data: program.start.into(),
-        enable: true,
-        simd8_dispatch_enable: true,
-        statistics_enable: c.statistics,
-        // source: Mesa, intel_device_info.c (`max_vs_threads`)
-        maximum_number_of_threads: 336 - 1,
-        user_clip_distance_clip_test_enable_bitmask: info.outputs.clip_mask.into(),
-        user_clip_distance_cull_test_enable_bitmask: info.outputs.cull_mask.into(),
-        vertex_urb_entry_output_read_offset: 1,
-        vertex_urb_entry_output_length: ((info.outputs.vue.slots.len() as u32).div_ceil(2)).max(2)
-            - 1,
-        ..State3dVs::default()
-    })?;
-    out.put(&State3dHs::default())?;
-    out.put(&State3dTe::default())?;
-    out.put(&State3dDs::default())?;
-    out.put(&State3dGs::default())?;
-    out.put(&State3dStreamout { rendering_disable: c.state.discard, ..State3dStreamout::default() })
 }
