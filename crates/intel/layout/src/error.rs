@@ -33,6 +33,8 @@ pub enum LayoutError {
 pub enum TilingRule {
     #[error("stencil is in tiles W")]
     StencilInW,
+    #[error("stencil is in tiles Y on Gen12")]
+    StencilInY,
     #[error("tiles W are for stencil")]
     WForStencil,
     #[error("depth is in tiles Y")]

@@ -66,7 +66,7 @@ impl Layout {
     /// # Errors
     /// A rule of the hardware that the image breaks.
     pub fn new(desc: &ImageDesc) -> Result<Layout, LayoutError> {
-        Layout::with(desc, align_el)
+        Layout::with(desc, align_el, Tiling::W)
     }
 
     /// Computes the layout of an image without auxiliary surface on Gen12.
@@ -74,15 +74,16 @@ impl Layout {
     /// # Errors
     /// A rule of the hardware that the image breaks.
     pub fn of_gen12(desc: &ImageDesc) -> Result<Layout, LayoutError> {
-        Layout::with(desc, align_gen12_el)
+        Layout::with(desc, align_gen12_el, Tiling::Y)
     }
 
-    /// Computes the layout of an image whose levels have an alignment in elements.
+    /// Computes the layout of an image whose levels have an alignment in elements, where stencil has a tiling.
     fn with(
         desc: &ImageDesc,
         align_el: fn(&ImageDesc, ImageKind) -> (u32, u32),
+        stencil: Tiling,
     ) -> Result<Layout, LayoutError> {
-        let kind = check(desc)?;
+        let kind = check(desc, stencil)?;
         let shape = &desc.shape;
         let msaa = match (shape.samples, kind) {
             (1, _) => Msaa::None,
@@ -413,7 +414,7 @@ fn image(desc: &ImageDesc, tree: &MiptreeDesc) -> Result<(MiptreeLayout, u64, u6
 }
 
 /// Checks the rules of the hardware; returns the kind of the image.
-fn check(desc: &ImageDesc) -> Result<ImageKind, LayoutError> {
+fn check(desc: &ImageDesc, stencil: Tiling) -> Result<ImageKind, LayoutError> {
     let Shape { format, dimension, samples, levels, .. } = desc.shape;
     let limits = Limits {
         width_px: MAX_EXTENT,
@@ -432,7 +433,8 @@ fn check(desc: &ImageDesc) -> Result<ImageKind, LayoutError> {
     let broken = |rule| Err(LayoutError::Tiling { tiling, rule });
     // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`).
     match (kind, tiling) {
-        (ImageKind::Stencil, Tiling::W) => {}
+        (ImageKind::Stencil, tiling) if tiling == stencil => {}
+        (ImageKind::Stencil, _) if stencil == Tiling::Y => return broken(TilingRule::StencilInY),
         (ImageKind::Stencil, _) => return broken(TilingRule::StencilInW),
         (_, Tiling::W) => return broken(TilingRule::WForStencil),
         (ImageKind::Depth, Tiling::Y | Tiling::Yf) => {}
@@ -482,7 +484,7 @@ mod tests {
             (Format::D16_UNORM, Tiling::Y, 2, (16, 4)),
             (Format::D16_UNORM, Tiling::Y, 4, (8, 8)),
             (Format::D32_SFLOAT, Tiling::Y, 1, (8, 4)),
-            (Format::S8_UINT, Tiling::W, 1, (16, 8)),
+            (Format::S8_UINT, Tiling::Y, 1, (16, 8)),
             (Format::R8G8B8A8_UNORM, Tiling::Y, 1, (4, 4)),
             (Format::BC1_RGB_UNORM_BLOCK, Tiling::Y, 1, (4, 4)),
         ] {
@@ -491,14 +493,16 @@ mod tests {
             let layout = Layout::of_gen12(&desc).unwrap();
             assert_eq!(layout.align_el, Extent::new(right.0, right.1), "{format} {samples}");
         }
-        let mut desc = ImageDesc::new_2d(Format::S8_UINT, Tiling::W, 64, 64);
-        desc.shape.levels = 3;
-        let [old, new] = [Layout::new(&desc), Layout::of_gen12(&desc)].map(Result::unwrap);
-        // Level 2 is to the right of level 1, which is 32 wide.
-        assert_eq!(old.levels()[2].origin_el, [32, 64, 0]);
-        assert_eq!(new.levels()[2].origin_el, [32, 64, 0]);
-        desc.shape.width_px = 40;
-        let [old, new] = [Layout::new(&desc), Layout::of_gen12(&desc)].map(Result::unwrap);
+        // Level 2 is to the right of level 1, which is 20 wide.
+        let stencil = |tiling| {
+            let mut desc = ImageDesc::new_2d(Format::S8_UINT, tiling, 40, 64);
+            desc.shape.levels = 3;
+            desc
+        };
+        let old = Layout::new(&stencil(Tiling::W)).unwrap();
+        let new = Layout::of_gen12(&stencil(Tiling::Y)).unwrap();
         assert_eq!((old.levels()[2].origin_el[0], new.levels()[2].origin_el[0]), (24, 32));
+        assert!(Layout::new(&stencil(Tiling::Y)).is_err());
+        assert!(Layout::of_gen12(&stencil(Tiling::W)).is_err());
     }
 }
