@@ -266,8 +266,8 @@ impl Gpu {
             }
             // Compute shaders with buffers.
             (Gpu::Intel(_), Feature::Compiler) => Support::Partial,
-            // Dispatches and copies.
-            (Gpu::Intel(chip), Feature::Driver) if chip.id == "skl" => Support::Partial,
+            // Some extensions are missing.
+            (Gpu::Intel(_), Feature::Driver) => Support::Partial,
             (Gpu::Intel(chip), Feature::Layout) if chip.id == "skl" => Support::Tested,
             (Gpu::Intel(_) | Gpu::Mali(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,

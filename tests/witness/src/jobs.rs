@@ -44,6 +44,8 @@ pub enum Driver {
     TepuiNode,
     /// Tepui's own driver on the virtual Skylake.
     TepuiSkylake,
+    /// Tepui's own driver on the virtual Tiger Lake.
+    TepuiTigerLake,
 }
 
 impl Driver {
@@ -64,6 +66,7 @@ impl Driver {
             Driver::TepuiPieces => "tepui-pieces",
             Driver::TepuiNode => "tepui-node",
             Driver::TepuiSkylake => "tepui-skl",
+            Driver::TepuiTigerLake => "tepui-tgl",
         }
     }
 
@@ -92,7 +95,9 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
-            Driver::Skylake | Driver::TigerLake | Driver::TepuiSkylake => "Intel",
+            Driver::Skylake | Driver::TigerLake | Driver::TepuiSkylake | Driver::TepuiTigerLake => {
+                "Intel"
+            }
             Driver::Mali => "Mali-G610",
             Driver::TepuiNode => "Apple M1 Pro",
             _ => "Apple M1",
@@ -124,6 +129,7 @@ impl Driver {
                     Driver::M1 => ("shim", "m1", "honeykrisp"),
                     Driver::Mali => ("shim", "mali-g610", "panvk"),
                     Driver::TepuiSkylake => ("run", "skl", "none"),
+                    Driver::TepuiTigerLake => ("run", "tgl", "none"),
                     _ => ("run", "m1", "none"),
                 };
                 command.args([verb, "--gpu", gpu, "--"]);

@@ -7,7 +7,7 @@
 //! the virtual Mali-G610, all of it arm64 programs): one in eight if it is `slice`, the long ones only if it is `all`. Cases that draw run on Tepui's driver three times
 //! more: with pipelines linked from libraries, with dynamic state, and with shader objects. Some
 //! groups run once more without compressed images, some with draws in small pieces, some on a render node, through ioctls, and nearly all are a test
-//! `tepui-skl::CASE`, too (Tepui's own driver on the virtual Skylake). A driver on the virtual GPU must agree with
+//! `tepui-skl::CASE`, too (Tepui's own driver on the virtual Skylake), of which one in four is `tepui-tgl::CASE`. A driver on the virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
 //! missing component fails the tests, and so does a case that compares nothing. The cases of a group
 //! run in one process. If it dies, the case that ran last fails, and each case without a record runs
@@ -67,9 +67,8 @@ const DRAWN: &[&str] = &[
 /// Groups that Tepui's driver runs on a render node, too.
 const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
 
-/// Groups that Tepui's driver does not run on the virtual Skylake: its compiler has neither all stages of draws nor all operations of
-/// subgroups.
-const NOT_ON_SKYLAKE: &[&str] = &["stages", "subgroup"];
+/// Groups that Tepui's driver does not run on the virtual Skylake and Tiger Lake: its compiler does not have all operations of subgroups.
+const NOT_ON_INTEL: &[&str] = &["subgroup"];
 
 /// Groups with images that Tepui's driver compresses: they run without compression, too.
 const COMPRESSED: &[&str] =
@@ -399,7 +398,8 @@ fn main() -> ExitCode {
             drivers.push(Driver::M1);
         }
         let nth = in_group.entry(group_of(&name)).or_insert(0usize);
-        if nth.is_multiple_of(step_on_tiger_lake) {
+        let on_tiger_lake = nth.is_multiple_of(step_on_tiger_lake);
+        if on_tiger_lake {
             drivers.push(Driver::TigerLake);
         }
         let in_slice = nth.is_multiple_of(step_on_mali);
@@ -421,8 +421,11 @@ fn main() -> ExitCode {
         if ON_A_NODE.contains(&group_of(&name).as_str()) {
             drivers.push(Driver::TepuiNode);
         }
-        if !NOT_ON_SKYLAKE.contains(&group_of(&name).as_str()) {
+        if !NOT_ON_INTEL.contains(&group_of(&name).as_str()) {
             drivers.push(Driver::TepuiSkylake);
+            if on_tiger_lake {
+                drivers.push(Driver::TepuiTigerLake);
+            }
         }
         for driver in drivers {
             let test = format!("{}::{name}", driver.name());

@@ -31,10 +31,11 @@ pub struct Image {
 /// Alignment of images in bytes: that of a tile.
 pub const ALIGNMENT: u64 = PAGE_B;
 
-fn tiling(info: &ImageInfo, format: Format) -> Tiling {
+fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Tiling {
     match ImageKind::of(format) {
         // One-dimensional ones are rows of tiles as two-dimensional ones are.
-        Some(ImageKind::Stencil) => Tiling::W,
+        Some(ImageKind::Stencil) if generation == Generation::Gen9 => Tiling::W,
+        Some(ImageKind::Stencil) => Tiling::Y,
         Some(ImageKind::Depth) => Tiling::Y,
         _ if info.linear || info.image_type == vk::ImageType::_1D => Tiling::Linear,
         // Tiles have no texels of three channels.
@@ -71,7 +72,7 @@ impl Image {
                     samples: info.samples,
                     levels: info.levels,
                 },
-                tiling: tiling(info, format),
+                tiling: tiling(generation, info, format),
                 may_have_aux: false,
                 linear_stride_B: None,
             };
