@@ -130,6 +130,70 @@ pub unsafe fn add_texels<const N: usize>(
     }
 }
 
+/// The weighted sums of the four bytes of words, in their order in memory, and divided by a number unless that is 1, as
+/// [`super::blend::byte_sums`] has them: products have 16 bits. Weights are multiples of `1 / one`, a power of two up to 256.
+///
+/// # Safety
+/// The host must have AVX-512F and BW.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub unsafe fn byte_sums<const N: usize>(
+    words: [&Row<N>; 4],
+    weight: [&Floats<N>; 2],
+    one: u32,
+    divisor: f32,
+) -> [Row<N>; 4] {
+    let mut bytes = [[0; N]; 4];
+    let shift = _mm_cvtsi32_si128(one.ilog2() as i32);
+    let all = |value: f32| _mm512_set1_ps(value);
+    let (scale, reciprocal) = (all(1.0 / (one * one) as f32), all(1.0 / divisor));
+    // Sums of words without sign are taken of numbers with sign, which are lower by this.
+    let sign = _mm512_set1_epi16(i16::MIN);
+    let lower = all(32768.0 / one as f32);
+    const UPPER: u32 = 0xaaaa_aaaa;
+    for part in (0..N / ENTRIES).map(|part| ENTRIES * part) {
+        // SAFETY: parts are inside of rows.
+        let load = |row: &Row<N>| unsafe { _mm512_loadu_si512(row.as_ptr().add(part).cast()) };
+        let words = [load(words[0]), load(words[1]), load(words[2]), load(words[3])];
+        let whole = |weight: &Floats<N>| {
+            // SAFETY: as before.
+            let weight = unsafe { _mm512_loadu_ps(weight.as_ptr().add(part)) };
+            _mm512_cvttps_epi32(_mm512_mul_ps(weight, all(one as f32)))
+        };
+        let (x, y) = (whole(weight[0]), whole(weight[1]));
+        let x = _mm512_or_si512(x, _mm512_slli_epi32::<16>(x));
+        let above = _mm512_sub_epi32(_mm512_set1_epi32(one as i32), y);
+        let y = _mm512_or_si512(above, _mm512_slli_epi32::<16>(y));
+        for plane in 0..2 {
+            // Two bytes of each word, 16 bits apart.
+            let two = |word: __m512i| match plane {
+                0 => _mm512_and_si512(word, _mm512_set1_epi16(0xff)),
+                _ => _mm512_srli_epi16::<8>(word),
+            };
+            let between = |a: __m512i, b: __m512i| {
+                let (a, b) = (two(a), two(b));
+                let moved = _mm512_mullo_epi16(_mm512_sub_epi16(b, a), x);
+                _mm512_xor_si512(_mm512_add_epi16(_mm512_sll_epi16(a, shift), moved), sign)
+            };
+            let (top, bottom) = (between(words[0], words[1]), between(words[2], words[3]));
+            let low = _mm512_mask_blend_epi16(UPPER, top, _mm512_slli_epi32::<16>(bottom));
+            let high = _mm512_mask_blend_epi16(UPPER, _mm512_srli_epi32::<16>(top), bottom);
+            for (row, pair) in [(plane, low), (plane + 2, high)] {
+                let sum = _mm512_cvtepi32_ps(_mm512_madd_epi16(pair, y));
+                let mut value = _mm512_fmadd_ps(sum, scale, lower);
+                if divisor != 1.0 {
+                    let near = _mm512_mul_ps(value, reciprocal);
+                    let rest = _mm512_fnmadd_ps(near, all(divisor), value);
+                    value = _mm512_fmadd_ps(rest, reciprocal, near);
+                }
+                // SAFETY: as before.
+                unsafe { _mm512_storeu_ps(bytes[row].as_mut_ptr().add(part).cast(), value) };
+            }
+        }
+    }
+    bytes
+}
+
 /// The words at offsets in bytes, of those parts of sixteen lanes that have one in `exec`, as [`super::avx2::gather`] does:
 /// what reads them next has vectors of sixteen, which two stores of eight would make wait.
 ///

@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
+use super::deliver::divided;
 use crate::axis::{Axis, whole};
 use crate::lod::Plan;
 use crate::unpack::Unpacker;
@@ -74,7 +75,7 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
     let Quad { unpacker, words, weight: [right, lower], wanted } = quad;
     let wanted = *wanted;
     if unpacker.is_bytes() {
-        let bytes = byte_sums::<N, U>(quad, |sum| sum);
+        let bytes = byte_sums::<N, U, WIDTH>(quad, 1.0);
         for c in 0..4 {
             if wanted >> c & 1 != 0 {
                 out[c] = bytes[unpacker.byte(c)];
@@ -113,18 +114,28 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
     }
 }
 
-/// The sums of the four bytes of the first word, in their order in memory, each of which `finish` completes.
+/// The sums of the four bytes of the first word, in their order in memory, divided by a number.
 ///
 /// Weights are multiples of 1/256 or more: the sums are exact in integers, as they are in floats.
 #[inline(always)]
-pub fn byte_sums<const N: usize, U: TextureUnit>(
+pub fn byte_sums<const N: usize, U: TextureUnit, const WIDTH: usize>(
     quad: &Quad<'_, N>,
-    finish: impl Fn(f32) -> f32,
+    divisor: f32,
 ) -> [Row<N>; 4] {
     const { assert!(U::SUBTEXEL_BITS <= 8) };
     let Quad { words, weight: [right, lower], .. } = quad;
     let one = 1u32 << U::SUBTEXEL_BITS;
-    let scale = 1.0 / (one * one) as f32;
+    #[cfg(target_arch = "x86_64")]
+    if WIDTH == 16 && N.is_multiple_of(16) {
+        let [a, b, c, d] = words;
+        // SAFETY: hosts of this width have AVX-512F and BW.
+        return unsafe {
+            avx512::byte_sums([&a[0], &b[0], &c[0], &d[0]], [right, lower], one, divisor)
+        };
+    }
+    let (scale, reciprocal) = (1.0 / (one * one) as f32, 1.0 / divisor);
+    let finish =
+        |sum: u32| divided::<WIDTH>(sum as i32 as f32 * scale, divisor, reciprocal).to_bits();
     // Between two numbers, by a weight of `one`.
     let between = |a: u32, b: u32, weight: u32| {
         (a << U::SUBTEXEL_BITS).wrapping_add(b.wrapping_sub(a).wrapping_mul(weight))
@@ -139,8 +150,8 @@ pub fn byte_sums<const N: usize, U: TextureUnit>(
             let bottom = between(texel(2), texel(3), x);
             let low = between(top & 0xffff, bottom & 0xffff, y);
             let high = between(top >> 16, bottom >> 16, y);
-            bytes[plane][i] = finish(low as i32 as f32 * scale).to_bits();
-            bytes[plane + 2][i] = finish(high as i32 as f32 * scale).to_bits();
+            bytes[plane][i] = finish(low);
+            bytes[plane + 2][i] = finish(high);
         }
     }
     bytes
@@ -242,6 +253,66 @@ pub fn accumulate<const N: usize>(
         if wanted >> c & 1 != 0 {
             // Lanes without weight keep old values in the row, which are ignored.
             add_weighted(&floats(&from[c]), weight, &mut sum[c]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tepui_format::Format;
+
+    use super::*;
+    use crate::kernels::testing::Unit;
+
+    /// Sums of bytes are the quotients of exact sums with any vectors, also at weights of none and all but one part.
+    #[test]
+    fn sums_of_bytes_are_exact() {
+        const LANES: usize = 16;
+        let unpacker = Unpacker::new(Format::R8G8B8A8_UNORM).unwrap();
+        let mut seed = 9u32;
+        let mut random = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed ^ seed >> 16
+        };
+        for round in 0..500 {
+            let extremes = [0, u32::MAX, 0xff00_ff00, 0x00ff_00ff];
+            let mut words = [[[0; LANES]; 4]; 4];
+            for row in words.iter_mut().map(|words| &mut words[0]) {
+                *row = std::array::from_fn(|i| match round % 3 {
+                    0 => extremes[(random() >> 7) as usize % 4 ^ i % 4],
+                    _ => random(),
+                });
+            }
+            let mut weight = [[0.0; LANES]; 2];
+            for row in &mut weight {
+                *row = std::array::from_fn(|i| match i {
+                    0 => 0.0,
+                    1 => 255.0 / 256.0,
+                    _ => (random() >> 9 & 255) as f32 / 256.0,
+                });
+            }
+            let weights = [&weight[0], &weight[1]];
+            let quad = Quad { unpacker: &unpacker, words: &words, weight: weights, wanted: 15 };
+            let mut ways = vec![byte_sums::<LANES, Unit, 4>(&quad, 255.0)];
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                ways.push(byte_sums::<LANES, Unit, 8>(&quad, 255.0));
+            }
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx512bw") {
+                ways.push(byte_sums::<LANES, Unit, 16>(&quad, 255.0));
+            }
+            for (c, i) in (0..4).flat_map(|c| (0..LANES).map(move |i| (c, i))) {
+                let byte = |k: usize| f64::from(words[k][0][i] >> (8 * c) & 0xff);
+                let [x, y] = weights.map(|row| f64::from(row[i]));
+                let top = byte(0) * (1.0 - x) + byte(1) * x;
+                let bottom = byte(2) * (1.0 - x) + byte(3) * x;
+                // Exact: the sum has 24 bits.
+                let sum = (top * (1.0 - y) + bottom * y) as f32;
+                for sums in &ways {
+                    assert_eq!(sums[c][i], (sum / 255.0).to_bits(), "{c} {i}");
+                }
+            }
         }
     }
 }

@@ -113,8 +113,7 @@ pub fn deliver_quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
         quad::<N, U, WIDTH>(four, &mut sums);
         return deliver::<N, WIDTH>(&sums, &unpacker.divisor, result, out);
     }
-    const BYTE: f32 = 255.0;
-    let bytes = byte_sums::<N, U>(four, |sum| divided::<WIDTH>(sum, BYTE, 1.0 / BYTE));
+    let bytes = byte_sums::<N, U, WIDTH>(four, 255.0);
     let mut rows = out.iter_mut();
     for c in (0..4).filter(|c| result.mask >> c & 1 != 0) {
         let Some(row) = rows.next() else { return };
@@ -141,7 +140,7 @@ fn constant_bits(pick: Pick, integer: bool, narrow: bool) -> u32 {
 /// source: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor":
 /// right unless the divisor's mantissa is all ones to the last of 24 bits.
 #[inline(always)]
-fn divided<const WIDTH: usize>(value: f32, divisor: f32, reciprocal: f32) -> f32 {
+pub fn divided<const WIDTH: usize>(value: f32, divisor: f32, reciprocal: f32) -> f32 {
     if WIDTH < 8 {
         return value / divisor;
     }
