@@ -279,7 +279,7 @@ mod tests {
             let mut words = [[[0; LANES]; 4]; 4];
             for row in words.iter_mut().map(|words| &mut words[0]) {
                 *row = std::array::from_fn(|i| match round % 3 {
-                    0 => extremes[(random() >> 7) as usize % 4 ^ i % 4],
+                    0 => extremes[((random() >> 7) as usize + i) % 4],
                     _ => random(),
                 });
             }
