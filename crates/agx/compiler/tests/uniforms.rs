@@ -36,7 +36,7 @@ fn shader() -> Shader {
         writeln!(
             text,
             "    %{handle}:b64 = descriptor[@r{k}] %0
-    %{all}:b32 = load_buffer[align 4] %{handle}, %0
+    %{all}:b32 = load_buffer[align 4 const] %{handle}, %0
     %{own}:b32 = load_buffer[align 4] %{handle}, %3
     %{product}:b32 = imul %{all}, %{own}
     %{next}:b32 = iadd %{sum}, %{product}"
