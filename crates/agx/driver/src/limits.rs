@@ -717,6 +717,7 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
 /// Description of a chip's physical device. Sparse resources need soft faults: unmapped memory reads as
 /// zeros.
 pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
+    // source of the heap's size: Mesa, `hk_get_sysmem_heap_size`
     let memory = PhysicalInfo::unified_memory();
     let (mut limits, mut features) = (limits(), features());
     let mut sparse = vk::PhysicalDeviceSparseProperties::default();

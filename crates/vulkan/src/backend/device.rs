@@ -71,7 +71,7 @@ pub struct PhysicalInfo {
 
 impl PhysicalInfo {
     /// One heap and one type of memory, of a GPU that shares memory and its cache with the host. The heap is three quarters of
-    /// the memory, since everything else lives in it too. source: Mesa, `hk_get_sysmem_heap_size`, `anv_compute_sys_heap_size`
+    /// the memory, since everything else lives in it too.
     #[must_use]
     pub fn unified_memory() -> vk::PhysicalDeviceMemoryProperties {
         let mut memory = vk::PhysicalDeviceMemoryProperties {
