@@ -31,9 +31,27 @@ struct Lower<'a> {
     wants: &'a dyn Fn(&Shader, Inst) -> bool,
 }
 
-/// The access of memory at a constant offset that stays of one of a buffer.
+/// The access of memory at a constant offset that an access of a buffer becomes once its bounds are checked.
 fn unchecked(m: Mem, offset: i32) -> Mem {
     Mem { offset, access: m.access - (Access::ROBUST | Access::SEPARATE), ..m }
+}
+
+/// An `if` of two blocks, which yield `values`.
+fn branch(
+    s: &mut Shader,
+    cond: Value,
+    blocks: [Vec<Inst>; 2],
+    values: [&[Value]; 2],
+    out: &mut Vec<Inst>,
+) -> Inst {
+    let regions = [s.make_region(), s.make_region()];
+    for ((region, mut insts), values) in regions.into_iter().zip(blocks).zip(values) {
+        insts.push(s.make_inst(Op::Yield, Attrs::None, values, &[]));
+        s.regions[region].insts = insts;
+    }
+    let i = s.make_inst(Op::If, Attrs::If(regions[0], regions[1]), &[cond], &[]);
+    out.push(i);
+    i
 }
 
 impl Lower<'_> {
@@ -139,22 +157,12 @@ impl Lower<'_> {
         then.push(access);
         let got = s.results(access).to_vec();
         let none: Vec<Value> = tys.iter().map(|&t| self.consts.splat(s, t, 0)).collect();
-        let (a, b) = (s.make_region(), s.make_region());
-        let (ya, yb) = (
-            s.make_inst(Op::Yield, Attrs::None, &got, &[]),
-            s.make_inst(Op::Yield, Attrs::None, &none, &[]),
-        );
-        then.push(ya);
         let mut other = Vec::new();
         if m.access.contains(Access::SEPARATE) {
             self.store_parts(s, i, m, off, &mut other);
         }
-        other.push(yb);
-        s.regions[a].insts = then;
-        s.regions[b].insts = other;
-        let cond = s.make_inst(Op::If, Attrs::If(a, b), &[inside], &[]);
+        let cond = branch(s, inside, [then, other], [&got, &none], out);
         s.set_results(cond, &results);
-        out.push(cond);
     }
 
     /// Stores the components that are inside of a buffer where the last one is outside.
@@ -171,13 +179,8 @@ impl Lower<'_> {
             let attrs = Attrs::Mem(Mem { align_log2, ..unchecked(m, at as i32) });
             let store = s.make_inst(Op::StoreGlobal, attrs, &[addr, part], &[]);
             s.insts[store].loc = s.insts[i].loc;
-            let ends = [0; 2].map(|_| s.make_inst(Op::Yield, Attrs::None, &[], &[]));
-            then.extend([store, ends[0]]);
-            let regions = [s.make_region(), s.make_region()];
-            s.regions[regions[0]].insts = then;
-            s.regions[regions[1]].insts = vec![ends[1]];
-            let cond = s.make_inst(Op::If, Attrs::If(regions[0], regions[1]), &[inside], &[]);
-            out.push(cond);
+            then.push(store);
+            branch(s, inside, [then, Vec::new()], [&[], &[]], out);
         }
     }
 }

@@ -76,9 +76,9 @@ struct Texel {
 struct Direction {
     /// The component with the greatest magnitude.
     major: Value,
-    /// Whether it is the third.
+    /// True if the third component is the major one.
     is_z: Value,
-    /// Whether it is the second, unless it is the third.
+    /// True if the second component is the major one, unless the third is.
     is_y: Value,
 }
 

@@ -119,20 +119,35 @@ struct Member {
     comps: u32,
 }
 
-/// The accesses of a region with the same key between which nothing forbids to join them.
+/// Accesses with the same key between which nothing forbids to join them.
 #[derive(Default)]
+struct Group {
+    members: BTreeSet<Member>,
+    /// The address operand, if joined accesses must stay in a line.
+    modulo: Option<Modulo>,
+}
+
+impl Group {
+    /// Adds an access, and what its address tells of the operand.
+    fn add(&mut self, m: Member, modulo: Option<Modulo>) {
+        self.members.insert(m);
+        // The first one counts, unless another tells more.
+        if self.modulo.is_none_or(|known| modulo.is_some_and(|m| m.log2 > known.log2)) {
+            self.modulo = modulo;
+        }
+    }
+}
+
+/// The groups of a region.
 struct Groups {
-    members: Vec<BTreeSet<Member>>,
-    /// The address operand of groups whose accesses must stay in a line.
-    modulo: Vec<Option<Modulo>>,
+    all: Vec<Group>,
     /// Group of each instruction of the region.
     of: Vec<Option<usize>>,
 }
 
 impl Groups {
     fn new(s: &Shader, insts: &[Inst], multiples: Option<&Multiples>) -> Groups {
-        let mut g =
-            Groups { members: Vec::new(), modulo: Vec::new(), of: Vec::with_capacity(insts.len()) };
+        let mut g = Groups { all: Vec::new(), of: Vec::with_capacity(insts.len()) };
         // Groups that more may join. One kind of store only is open at a time, as stores of others
         // are writes between them.
         let mut loads: FxHashMap<Key, usize> = FxHashMap::default();
@@ -155,7 +170,7 @@ impl Groups {
                 loads.clear();
             }
             g.of.push(access.map(|(key, mem, comps)| {
-                let new = g.members.len();
+                let new = g.all.len();
                 let modulo = match (key.lead.last(), multiples) {
                     (Some(&offset), Some(multiples)) if key.access.contains(Access::ROBUST) => {
                         Some(Modulo::new(s, multiples, offset, mem))
@@ -168,14 +183,9 @@ impl Groups {
                     *loads.entry(key).or_insert(new)
                 };
                 if group == new {
-                    g.members.push(BTreeSet::new());
-                    g.modulo.push(modulo);
-                } else if let (Some(known), Some(m)) = (&mut g.modulo[group], modulo)
-                    && m.log2 > known.log2
-                {
-                    *known = m;
+                    g.all.push(Group::default());
                 }
-                g.members[group].insert(Member { offset: mem.offset, at, comps });
+                g.all[group].add(Member { offset: mem.offset, at, comps }, modulo);
                 group
             }));
         }
@@ -184,26 +194,21 @@ impl Groups {
 }
 
 /// A run of a group around an access: neighbours in both directions without overlap.
-fn run_around(
-    group: &BTreeSet<Member>,
-    modulo: Option<Modulo>,
-    me: Member,
-    step: i32,
-) -> (Vec<Member>, u32) {
+fn run_around(group: &Group, me: Member, step: i32) -> (Vec<Member>, u32) {
     let end = |m: &Member| m.offset + m.comps as i32 * step;
     let fits = |first: &Member, comps: u32| {
         let bytes = comps * step as u32;
-        comps <= MAX_COMPS && modulo.is_none_or(|m| m.in_line(first.offset, bytes))
+        comps <= MAX_COMPS && group.modulo.is_none_or(|m| m.in_line(first.offset, bytes))
     };
     let (mut run, mut total) = (vec![me], me.comps);
-    for &m in group.range(..me).rev() {
+    for &m in group.members.range(..me).rev() {
         if end(&m) != run[0].offset || !fits(&m, total + m.comps) {
             break;
         }
         total += m.comps;
         run.insert(0, m);
     }
-    for &m in group.range(me..).skip(1) {
+    for &m in group.members.range(me..).skip(1) {
         if end(&run[run.len() - 1]) != m.offset || !fits(&run[0], total + m.comps) {
             break;
         }
@@ -227,7 +232,7 @@ fn region(s: &mut Shader, r: Region, multiples: Option<&Multiples>, changed: &mu
     }
     let insts = s.regions[r].insts.clone();
     let mut groups = Groups::new(s, &insts, multiples);
-    if groups.members.iter().all(|m| m.len() < 2) {
+    if groups.all.iter().all(|g| g.members.len() < 2) {
         return;
     }
     let mut gone = vec![false; insts.len()];
@@ -235,19 +240,18 @@ fn region(s: &mut Shader, r: Region, multiples: Option<&Multiples>, changed: &mu
     let mut replace: Vec<Option<Vec<Inst>>> = vec![None; insts.len()];
     for at in 0..insts.len() {
         let Some(group) = groups.of[at] else { continue };
-        let modulo = groups.modulo[group];
-        let group = &mut groups.members[group];
+        let group = &mut groups.all[group];
         let Some((Key { op, lead, bits, .. }, mem, comps)) = access(s, insts[at]) else { continue };
         let me = Member { offset: mem.offset, at, comps };
         // Joined already.
-        if !group.contains(&me) {
+        if !group.members.contains(&me) {
             continue;
         }
         let store = is_store(op);
         let step = i32::from(bits.max(8) / 8);
-        let (run, total) = run_around(group, modulo, me, step);
+        let (run, total) = run_around(group, me, step);
         // Later accesses look only for those after them.
-        group.remove(&me);
+        group.members.remove(&me);
         if run.len() < 2 {
             continue;
         }
@@ -255,6 +259,7 @@ fn region(s: &mut Shader, r: Region, multiples: Option<&Multiples>, changed: &mu
         let widest = Type::MAX_COMPS as i32 * step;
         let near = Member { offset: start.saturating_sub(widest), at: 0, comps: 0 };
         let overlap = group
+            .members
             .range(near..)
             .take_while(|m| m.offset < end)
             .any(|m| m.offset + m.comps as i32 * step > start && !run.contains(m));
@@ -262,13 +267,13 @@ fn region(s: &mut Shader, r: Region, multiples: Option<&Multiples>, changed: &mu
             continue;
         }
         for m in &run {
-            group.remove(m);
+            group.members.remove(m);
         }
         *changed = true;
         let ty = Type::vec(bits, total as u8);
         let first = insts[run[0].at];
         let Attrs::Mem(mut m) = s.insts[first].attrs else { continue };
-        if modulo.is_some() && !whole_lines(s, lead.first()) {
+        if group.modulo.is_some() && !whole_lines(s, lead.first()) {
             m.access |= Access::SEPARATE;
         }
         if store {

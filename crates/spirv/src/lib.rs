@@ -32,6 +32,7 @@ mod io;
 mod memory;
 mod module;
 mod num;
+mod outputs;
 mod pointer;
 mod subgroup;
 mod translate;

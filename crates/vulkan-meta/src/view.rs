@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tepui_format::{Format, Numeric};
 use tepui_ir::NumKind;
-use tepui_vulkan::backend::{Addresses, Backend, ImageInfo, ImageRef};
+use tepui_vulkan::backend::{Addresses, Backend, ImageInfo, ImageRef, SamplerInfo};
 use tepui_vulkan::vk;
 
 use crate::packing::Packing;
@@ -126,6 +126,27 @@ pub enum Binding<'a, B: Backend> {
     Storage(View<'a, B>),
     /// A storage image that is written, whose components are those of a packing, in their number format.
     StorageBits(View<'a, B>, Packing),
+}
+
+/// The sampler of [`Binding::Sampled`].
+#[must_use]
+pub fn sampler(linear: bool) -> SamplerInfo {
+    let filter = if linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
+    let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
+    SamplerInfo {
+        core: vk::SamplerCreateInfo {
+            mag_filter: filter,
+            min_filter: filter,
+            address_mode_u: edge,
+            address_mode_v: edge,
+            address_mode_w: edge,
+            ..Default::default()
+        },
+        border: None,
+        border_format: None,
+        opaque_black: None,
+        reduction: vk::SamplerReductionMode::WEIGHTED_AVERAGE,
+    }
 }
 
 impl<B: Backend> Clone for Binding<'_, B> {

@@ -37,15 +37,15 @@ const DENORMAL_DEPENDENT: &[(&str, WordDistribution)] = &[
 pub struct Tally {
     /// Shaders that compile.
     pub compiled: usize,
-    /// Those that leave the same memory, bit for bit.
+    /// Shaders that leave the same memory, bit for bit.
     pub same: usize,
-    /// Those whose floats differ by what special functions may.
+    /// Shaders whose floats differ by what special functions may.
     pub near: usize,
-    /// Those that were not run or compared, by reason.
+    /// Shaders that were not run or compared, by reason.
     pub not_run: BTreeMap<String, usize>,
-    /// Those that the compiler refused, by reason.
+    /// Shaders that the compiler refused, by reason.
     pub refused: BTreeMap<String, Vec<String>>,
-    /// Those that leave something else.
+    /// Shaders that leave something else.
     pub wrong: Vec<String>,
 }
 

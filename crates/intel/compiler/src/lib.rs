@@ -205,7 +205,7 @@ pub fn lower(
     lower_rest(s, generation, options, &mut p);
 }
 
-/// What stages need before anything else.
+/// Lowers system values, patches and emitted vertices, before all other passes.
 fn lower_stage(s: &mut Shader, generation: Generation, p: &mut Pipeline<'_>) {
     match s.info.stage {
         Stage::Compute => _ = p.with(s, "system_values", system_values::run),

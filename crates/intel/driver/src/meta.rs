@@ -3,11 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use tepui_intel_compiler::Options;
-use tepui_vulkan::backend::SamplerInfo;
-use tepui_vulkan::{Result, vk};
+use tepui_vulkan::Result;
 use tepui_vulkan_kit::Variants;
 use tepui_vulkan_kit::builder::Words;
-use tepui_vulkan_meta::{Conventions, Program};
+use tepui_vulkan_meta::{Conventions, Program, view};
 
 use crate::bind::Sets;
 use crate::descriptor::{self, Sampler};
@@ -49,20 +48,7 @@ impl Device {
         if let Some(sampler) = slot.get() {
             return Ok(sampler);
         }
-        let filter = if linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
-        let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
-        let core = vk::SamplerCreateInfo {
-            mag_filter: filter,
-            min_filter: filter,
-            address_mode_u: edge,
-            address_mode_v: edge,
-            address_mode_w: edge,
-            ..Default::default()
-        };
-        let reduction = vk::SamplerReductionMode::WEIGHTED_AVERAGE;
-        let info =
-            SamplerInfo { core, border: None, border_format: None, opaque_black: None, reduction };
-        let sampler = descriptor::sampler(self, &info)?;
+        let sampler = descriptor::sampler(self, &view::sampler(linear))?;
         Ok(slot.get_or_init(|| sampler))
     }
 }

@@ -135,7 +135,7 @@ impl Programs {
         })
     }
 
-    /// What transform feedback captures of the last stage before the rasteriser.
+    /// Outputs that transform feedback captures, of the last stage before the rasteriser.
     pub fn captures(&self) -> &[Capture] {
         let last = self.stages[..4].iter().rev().flatten().next();
         last.map_or(&[], |v| &v.captures)

@@ -4,7 +4,7 @@ use tepui_agx_compiler::descriptor::{PBE_B, ROW_B, STATE_B, TEXTURE_B};
 use tepui_agx_layout::Tiling;
 use tepui_format::Format;
 use tepui_layout::Dimension;
-use tepui_vulkan::backend::{Dispatch, Encoder as _, Rendering, SamplerInfo};
+use tepui_vulkan::backend::{Dispatch, Encoder as _, Rendering};
 use tepui_vulkan::command::{CommandState, MAX_PUSH};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::{
@@ -154,7 +154,8 @@ pub(super) fn row(binding: &Binding<'_, Agx>) -> Result<Row> {
         }
         Binding::Sampled(v, linear) => {
             let mut row = texture(v)?;
-            row[STATE_B as usize..][..8].copy_from_slice(&sampler(*linear)?);
+            row[STATE_B as usize..][..8]
+                .copy_from_slice(&descriptor::sampler(&tepui_vulkan_meta::view::sampler(*linear))?);
             row
         }
         Binding::StorageBits(v, _) => {
@@ -194,24 +195,4 @@ fn stored_format(f: Format) -> Format {
         Format::S8_UINT => Format::R8_UINT,
         f => f,
     }
-}
-
-/// A sampler that clamps to the edges.
-fn sampler(linear: bool) -> Result<[u8; 8]> {
-    let filter = if linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
-    let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
-    descriptor::sampler(&SamplerInfo {
-        core: vk::SamplerCreateInfo {
-            mag_filter: filter,
-            min_filter: filter,
-            address_mode_u: edge,
-            address_mode_v: edge,
-            address_mode_w: edge,
-            ..Default::default()
-        },
-        border: None,
-        border_format: None,
-        opaque_black: None,
-        reduction: vk::SamplerReductionMode::WEIGHTED_AVERAGE,
-    })
 }

@@ -114,14 +114,8 @@ impl Builder<'_, '_> {
             kernel_start_pointer: p.code + u64::from(variant.offset),
             per_thread_scratch_space: p.scratch_log2,
             scratch_space_base_pointer: self.scratch(p),
-            vertex_urb_entry_read_length: info.read_length(),
-            dispatch_grf_start_register_for_urb_data: variant.start.into(),
-            enable: true,
-            simd8_dispatch_enable: true,
             maximum_number_of_threads: 335,
-            user_clip_distance_clip_test_enable_bitmask: info.outputs.clip_mask.into(),
-            user_clip_distance_cull_test_enable_bitmask: info.outputs.cull_mask.into(),
-            ..State3dVs::default()
+            ..tepui_intel_programs::vertex(info, &variant)
         })?;
         let constants = self.constant_body(p);
         self.add(State3dConstantVs { constant_body: constants, ..State3dConstantVs::default() })?;

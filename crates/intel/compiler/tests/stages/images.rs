@@ -65,9 +65,10 @@ fn group(stage: Stage, lanes: u32) -> Group {
 
 struct Programs {
     stage: Stage,
-    /// Those before and after the stage.
+    /// The program before the stage.
     first: Program,
     whole: Program,
+    /// The program after the stage.
     last: Program,
 }
 

@@ -210,13 +210,13 @@ fn set_register(register: u64, value: u32) -> MiLoadRegisterImm {
 /// floats are blended as fixed point is, partial resolves are off in the cache of texels and of targets; on Gen12 L3ALLOC, of which 32
 /// ways are the URB's and 88 are for all else, and COMMON_SLICE_CHICKEN1: Wa_1508744258. All but L3ALLOC have a mask in their upper
 /// half.
-fn registers(generation: Generation) -> [(u64, u32); 3] {
+fn registers(generation: Generation) -> &'static [(u64, u32)] {
     const ABSOLUTE: (u64, u32) = (0x20d8, 1 << 4 | 1 << 20);
     match generation {
         // Work sets the partitions of the L3 on Gen9.
-        Generation::Gen9 => [ABSOLUTE, (0x7004, (1 << 1 | 1 << 4 | 1 << 9) * 0x1_0001), ABSOLUTE],
+        Generation::Gen9 => &[ABSOLUTE, (0x7004, (1 << 1 | 1 << 4 | 1 << 9) * 0x1_0001)],
         Generation::Gen12 => {
-            [ABSOLUTE, (0xb134, 32 << 1 | 88 << 25), (0x7010, (1 << 14) * 0x1_0001)]
+            &[ABSOLUTE, (0xb134, 32 << 1 | 88 << 25), (0x7010, (1 << 14) * 0x1_0001)]
         }
     }
 }
@@ -232,7 +232,7 @@ pub fn start(device: &Arc<Device>) -> Result<()> {
         mask_bits: if device.generation() == Generation::Gen12 { 0x13 } else { 3 },
         ..PipelineSelect::default()
     })?;
-    for (register, value) in registers(device.generation()) {
+    for &(register, value) in registers(device.generation()) {
         out.put(&set_register(register, value))?;
     }
     out.put(&State3dAaLineParameters::default())?;

@@ -28,10 +28,15 @@ pub type Buffer = (usize, u64, u64);
 impl VertexRanges {
     /// Adds the buffers of a draw; returns whether the cache has to be invalidated before, in which case earlier ones are forgotten.
     pub fn add(&mut self, buffers: &[Buffer]) -> bool {
-        let fits = buffers.iter().fold(true, |fits, b| self.extend(b) && fits);
+        let mut fits = true;
+        for b in buffers {
+            fits &= self.extend(b);
+        }
         if !fits {
             *self = VertexRanges::default();
-            buffers.iter().for_each(|b| _ = self.extend(b));
+            for b in buffers {
+                self.extend(b);
+            }
         }
         !fits
     }

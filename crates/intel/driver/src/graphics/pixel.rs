@@ -4,7 +4,6 @@ use tepui_intel_packets::pixel::{
     State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
     State3dWm,
 };
-use tepui_ir::DepthMode;
 use tepui_vulkan::Result;
 
 use super::{Context, Out};
@@ -70,25 +69,8 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
         ..State3dPs::default()
     })?;
     out.put(&State3dPsExtra {
-        input_coverage_mask_state: u32::from(info.coverage),
-        pixel_shader_has_uav: info.side_effects,
-        pixel_shader_pulls_bary: info.pulls_barycentrics,
-        pixel_shader_computes_stencil: info.stencil,
-        pixel_shader_is_per_sample: info.per_sample,
-        attribute_enable: !info.inputs.is_empty(),
-        pixel_shader_uses_source_w: info.source_w,
-        pixel_shader_uses_source_depth: info.source_depth,
-        pixel_shader_computed_depth_mode: match info.depth {
-            None => 0,
-            Some(DepthMode::Any) => 1,
-            Some(DepthMode::Greater) => 2,
-            Some(DepthMode::Less | DepthMode::Unchanged) => 3,
-        },
-        pixel_shader_kills_pixel: info.kills,
-        omask_present_to_render_target: info.sample_mask,
         pixel_shader_does_not_write_to_rt: u32::from(info.targets == 0 || c.colours == 0),
-        pixel_shader_valid: true,
-        ..State3dPsExtra::default()
+        ..tepui_intel_programs::pixel(info)
     })
 }
 

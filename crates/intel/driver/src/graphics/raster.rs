@@ -1,14 +1,11 @@
 //! Clipping, setup, rasterisation, viewports and scissors.
 
-use tepui_intel_compiler::vue::{SetupAttribute, Varying};
 use tepui_intel_packets::output::{
     CcViewport, ScissorRect, SfClipViewport, State3dScissorStatePointers,
     State3dViewportStatePointersCc, State3dViewportStatePointersSfClip,
 };
 use tepui_intel_packets::pixel::State3dLineStipple;
-use tepui_intel_packets::raster::{
-    SfOutputAttributeDetail, State3dClip, State3dRaster, State3dSbe, State3dSbeSwiz, State3dSf,
-};
+use tepui_intel_packets::raster::{State3dClip, State3dRaster, State3dSbe, State3dSf};
 use tepui_vulkan::{Result, vk};
 use vk::LineRasterizationMode as Line;
 
@@ -161,23 +158,8 @@ pub fn raster(c: &Context<'_>, out: &mut Out) -> Result<()> {
 /// 3DSTATE_SBE and 3DSTATE_SBE_SWIZ: the fragment's attributes.
 pub fn setup(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let setup = c.setup;
-    let bit = |f: fn(&SetupAttribute) -> bool| {
-        let all = (0..).zip(&setup.attributes);
-        all.fold(0u32, |mask, (k, a)| mask | u32::from(f(a)) << k)
-    };
-    let primitive = setup.attributes.iter().position(|a| a.generated == Some(Varying::PrimitiveId));
     let xyzw = 3;
     out.put(&State3dSbe {
-        vertex_urb_entry_read_offset: setup.read_offset.into(),
-        vertex_urb_entry_read_length: setup.read_length.into(),
-        force_vertex_urb_entry_read_offset: true,
-        force_vertex_urb_entry_read_length: true,
-        attribute_swizzle_enable: true,
-        number_of_sf_output_attributes: setup.attributes.len() as u32,
-        constant_interpolation_enable: bit(|a| a.flat),
-        point_sprite_texture_coordinate_enable: bit(|a| a.generated == Some(Varying::PointCoord)),
-        primitive_id_override_attribute_select: primitive.unwrap_or(0) as u32,
-        primitive_id_override_component_x: primitive.is_some(),
         attribute_active_component_format_0: xyzw,
         attribute_active_component_format_1: xyzw,
         attribute_active_component_format_2: xyzw,
@@ -210,41 +192,9 @@ pub fn setup(c: &Context<'_>, out: &mut Out) -> Result<()> {
         attribute_active_component_format_29: xyzw,
         attribute_active_component_format_30: xyzw,
         attribute_active_component_format_31: xyzw,
-        ..State3dSbe::default()
+        ..tepui_intel_programs::setup(setup)
     })?;
-    let detail = |k: usize| match setup.attributes.get(k) {
-        Some(SetupAttribute { source: Some(source), .. }) => SfOutputAttributeDetail {
-            source_attribute: u32::from(*source),
-            ..SfOutputAttributeDetail::default()
-        },
-        // Zero.
-        _ => SfOutputAttributeDetail {
-            component_override_x: true,
-            component_override_y: true,
-            component_override_z: true,
-            component_override_w: true,
-            ..SfOutputAttributeDetail::default()
-        },
-    };
-    out.put(&State3dSbeSwiz {
-        attribute_0: detail(0),
-        attribute_1: detail(1),
-        attribute_2: detail(2),
-        attribute_3: detail(3),
-        attribute_4: detail(4),
-        attribute_5: detail(5),
-        attribute_6: detail(6),
-        attribute_7: detail(7),
-        attribute_8: detail(8),
-        attribute_9: detail(9),
-        attribute_10: detail(10),
-        attribute_11: detail(11),
-        attribute_12: detail(12),
-        attribute_13: detail(13),
-        attribute_14: detail(14),
-        attribute_15: detail(15),
-        ..State3dSbeSwiz::default()
-    })
+    out.put(&tepui_intel_programs::swizzles(setup))
 }
 
 /// CC_VIEWPORTs: the range that depth is clamped to.

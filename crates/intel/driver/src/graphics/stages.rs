@@ -1,7 +1,7 @@
 //! Stages before the rasteriser, and the division of the URB among them.
 
 use tepui_intel_chips::Generation;
-use tepui_intel_compiler::stage::{ControlData, DomainInfo, GeometryInfo, HullInfo, VertexOutputs};
+use tepui_intel_compiler::stage::{DomainInfo, GeometryInfo, HullInfo, VertexOutputs};
 use tepui_intel_packets::bindings::{
     State3dPushConstantAllocDs, State3dPushConstantAllocGs, State3dPushConstantAllocHs,
     State3dPushConstantAllocPs, State3dPushConstantAllocVs, State3dUrbDs, State3dUrbGs,
@@ -9,7 +9,6 @@ use tepui_intel_packets::bindings::{
 };
 use tepui_intel_packets::gen12;
 use tepui_intel_packets::stages::{State3dDs, State3dGs, State3dHs, State3dTe, State3dVs};
-use tepui_ir::PrimitiveKind;
 use tepui_vulkan::Result;
 
 use super::{Context, Out};
@@ -21,10 +20,6 @@ use crate::space;
 const CONSTANTS_KIB: u32 = 32;
 /// KiB in which parts of the URB begin.
 const URB_UNIT_KIB: u32 = 8;
-/// Dispatch modes. source: genxml, 3DSTATE_HS, 3DSTATE_DS, 3DSTATE_GS
-const HULL_EIGHT_PATCHES: u32 = 2;
-const DOMAIN_SIMD8: u32 = 1;
-const GEOMETRY_SIMD8: u32 = 3;
 
 /// The URB of a generation.
 struct Urb {
@@ -224,63 +219,42 @@ fn vertex(c: &Context<'_>, out: &mut Out) -> Result<()> {
         sampler_count,
         per_thread_scratch_space: log2,
         scratch_space_base_pointer: scratch,
-        vertex_urb_entry_read_length: info.read_length(),
-        dispatch_grf_start_register_for_urb_data: v.programs[0].start.into(),
-        enable: true,
-        simd8_dispatch_enable: true,
         statistics_enable: c.statistics,
         maximum_number_of_threads: if gen12 { 0 } else { threads },
         maximum_number_of_threads_gen12: if gen12 { threads } else { 0 },
-        user_clip_distance_clip_test_enable_bitmask: info.outputs.clip_mask.into(),
-        user_clip_distance_cull_test_enable_bitmask: info.outputs.cull_mask.into(),
         vertex_urb_entry_output_read_offset: 1,
         vertex_urb_entry_output_length: output_length(&info.outputs),
-        ..State3dVs::default()
+        ..tepui_intel_programs::vertex(info, &v.programs[0])
     })
 }
 
 fn hull(c: &Context<'_>, v: &Variant, info: &HullInfo, threads: u32) -> State3dHs {
     let (scratch, log2) = c.scratch[1];
     let (binding_table_entry_count, sampler_count) = prefetched(v);
-    let start = u32::from(v.programs[0].start);
     State3dHs {
-        enable: true,
         statistics_enable: c.statistics,
         binding_table_entry_count,
         sampler_count,
-        instance_count: u32::from(info.threads) - 1,
         maximum_number_of_threads: threads - 1,
         kernel_start_pointer: kernel(v),
         per_thread_scratch_space: log2,
         scratch_space_base_pointer: scratch,
-        include_primitive_id: info.primitive_id,
         patch_count_threshold: match (c.generation, info.eight_patches) {
             (Generation::Gen12, true) => HullInfo::patch_count_threshold(c.state.patch_points),
             _ => 0,
         },
-        dispatch_mode: if info.eight_patches { HULL_EIGHT_PATCHES } else { 0 },
-        dispatch_grf_start_register_for_urb_data: start & 0x1f,
-        dispatch_grf_start_register_for_urb_data_5: start >= 32,
-        include_vertex_handles: true,
-        ..State3dHs::default()
+        ..tepui_intel_programs::hull(info, &v.programs[0])
     }
 }
 
 fn tessellator(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let te = match c.tessellator {
         None => State3dTe::default(),
-        Some([upper, lower]) => {
-            let t = if c.state.patch_lower_left { lower } else { upper };
-            State3dTe {
-                te_enable: true,
-                te_domain: t.domain.into(),
-                output_topology: t.topology.into(),
-                partitioning: t.partitioning.into(),
-                maximum_tessellation_factor_odd: 63.0,
-                maximum_tessellation_factor_not_odd: 64.0,
-                ..State3dTe::default()
-            }
-        }
+        Some([upper, lower]) => tepui_intel_programs::tessellator(if c.state.patch_lower_left {
+            &lower
+        } else {
+            &upper
+        }),
     };
     match c.generation {
         Generation::Gen9 => out.put(&te),
@@ -292,59 +266,35 @@ fn domain(c: &Context<'_>, v: &Variant, info: &DomainInfo, threads: u32) -> Stat
     let (scratch, log2) = c.scratch[2];
     let (binding_table_entry_count, sampler_count) = prefetched(v);
     State3dDs {
-        enable: true,
         statistics_enable: c.statistics,
         binding_table_entry_count,
         sampler_count,
         kernel_start_pointer: kernel(v),
         per_thread_scratch_space: log2,
         scratch_space_base_pointer: scratch,
-        patch_urb_entry_read_length: info.read_length.into(),
-        dispatch_grf_start_register_for_urb_data: v.programs[0].start.into(),
-        compute_w_coordinate_enable: info.patch.domain == PrimitiveKind::Triangles,
-        dispatch_mode: DOMAIN_SIMD8,
         maximum_number_of_threads: threads - 1,
-        user_clip_distance_clip_test_enable_bitmask: info.outputs.clip_mask.into(),
-        user_clip_distance_cull_test_enable_bitmask: info.outputs.cull_mask.into(),
         vertex_urb_entry_output_read_offset: 1,
         vertex_urb_entry_output_length: output_length(&info.outputs),
-        ..State3dDs::default()
+        ..tepui_intel_programs::domain(info, &v.programs[0])
     }
 }
 
 fn geometry(c: &Context<'_>, v: &Variant, info: &GeometryInfo, threads: u32) -> State3dGs {
     let (scratch, log2) = c.scratch[3];
     let (binding_table_entry_count, sampler_count) = prefetched(v);
-    let start = u32::from(v.programs[0].start);
     State3dGs {
-        enable: true,
         statistics_enable: c.statistics,
         binding_table_entry_count,
         sampler_count,
         kernel_start_pointer: kernel(v),
-        expected_vertex_count: info.vertices_in.into(),
         per_thread_scratch_space: log2,
         scratch_space_base_pointer: scratch,
-        dispatch_grf_start_register_for_urb_data: start & 0xf,
-        dispatch_grf_start_register_for_urb_data_5_4: start >> 4,
-        include_vertex_handles: true,
-        include_primitive_id: info.primitive_id,
-        output_topology: info.topology(),
-        output_vertex_size: u32::from(info.vertex_slots()) - 1,
-        dispatch_mode: GEOMETRY_SIMD8,
-        instance_control: u32::from(info.invocations) - 1,
-        control_data_header_size: info.control_units().into(),
-        control_data_format: info.control == ControlData::Streams,
         // Strips begin with the vertex that is provoking.
         reorder_mode: c.state.provoking_last,
         maximum_number_of_threads: threads - 1,
-        static_output: info.static_count.is_some(),
-        static_output_vertex_count: info.static_count.unwrap_or(0).into(),
-        user_clip_distance_clip_test_enable_bitmask: info.outputs.clip_mask.into(),
-        user_clip_distance_cull_test_enable_bitmask: info.outputs.cull_mask.into(),
         vertex_urb_entry_output_read_offset: 1,
         vertex_urb_entry_output_length: output_length(&info.outputs),
-        ..State3dGs::default()
+        ..tepui_intel_programs::geometry(info, &v.programs[0])
     }
 }
 
