@@ -53,25 +53,26 @@ pub const WORDS: &[(&str, Flags, &str)] = &[
 ];
 
 /// The flags that the environment sets; unknown words are named once on standard error.
+#[inline]
 pub fn flags() -> Flags {
     static FLAGS: OnceLock<Flags> = OnceLock::new();
-    *FLAGS.get_or_init(|| {
-        let mut flags = Flags::empty();
-        for word in std::env::var("TEPUI_DEBUG").unwrap_or_default().split(',') {
-            match WORDS.iter().find(|w| w.0 == word) {
-                Some(w) => flags |= w.1,
-                None if word.is_empty() => {}
-                None => {
-                    let known: Vec<&str> = WORDS.iter().map(|w| w.0).collect();
-                    eprintln!(
-                        "tepui: TEPUI_DEBUG has no word '{word}'; it has {}",
-                        known.join(", ")
-                    );
-                }
+    *FLAGS.get_or_init(from_environment)
+}
+
+#[cold]
+fn from_environment() -> Flags {
+    let mut flags = Flags::empty();
+    for word in std::env::var("TEPUI_DEBUG").unwrap_or_default().split(',') {
+        match WORDS.iter().find(|w| w.0 == word) {
+            Some(w) => flags |= w.1,
+            None if word.is_empty() => {}
+            None => {
+                let known: Vec<&str> = WORDS.iter().map(|w| w.0).collect();
+                eprintln!("tepui: TEPUI_DEBUG has no word '{word}'; it has {}", known.join(", "));
             }
         }
-        flags
-    })
+    }
+    flags
 }
 
 /// A file that lines are appended to, named by an environment variable.

@@ -45,18 +45,15 @@ where
         if c.encoder.needs_split(&c.state) {
             c.split_rendering()?;
         }
-        let drawn: Result<DrawOutcome> = c.with_rasterisation(|c| {
-            loop {
-                match c.encoder.draw(&mut c.state, draw)? {
-                    DrawOutcome::Partial => c.split_rendering()?,
-                    drawn => return Ok(drawn),
-                }
-            }
-        });
-        match drawn? {
-            DrawOutcome::NeedsCounts => c.draw_with_counts(draw),
-            _ => Ok(()),
+        let discards = c.state.rasterises_no_stream();
+        if discards {
+            c.state.set_discard(true);
         }
+        let drawn = draw_whole(c, draw);
+        if discards {
+            c.state.set_discard(false);
+        }
+        drawn
     }
 
     /// Draws after one that waits for submission find no rendering.
@@ -133,6 +130,21 @@ where
         replay.submit(device, signals)?;
         // The encoders go.
         wait_for::<B>(device, lost, &signals[signals.len().saturating_sub(1)..])
+    }
+}
+
+/// Draws in as many renderings as the draw takes.
+#[inline]
+fn draw_whole<B: Backend<Draws = Expanding>>(c: &mut CommandBuffer<B>, draw: &Draw) -> Result<()>
+where
+    B::Encoder: ExpandingEncoder<B>,
+{
+    loop {
+        match c.encoder.draw(&mut c.state, draw)? {
+            DrawOutcome::Complete => return Ok(()),
+            DrawOutcome::Partial => c.split_rendering()?,
+            DrawOutcome::NeedsCounts => return c.draw_with_counts(draw),
+        }
     }
 }
 

@@ -104,7 +104,15 @@ where
 
     #[inline]
     fn draw(c: &mut CommandBuffer<B>, draw: &Draw) -> Result<()> {
-        c.with_rasterisation(|c| c.encoder.draw(&mut c.state, draw))
+        let discards = c.state.rasterises_no_stream();
+        if discards {
+            c.state.set_discard(true);
+        }
+        let drawn = c.encoder.draw(&mut c.state, draw);
+        if discards {
+            c.state.set_discard(false);
+        }
+        drawn
     }
 }
 

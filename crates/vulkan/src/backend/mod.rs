@@ -249,6 +249,13 @@ pub trait Encoder<B: Backend>: Sized {
     /// for the others.
     fn end_rendering(&mut self, rendering: &Rendering<B>) -> Result<u8>;
 
+    /// Records a draw whose state is that of the draw before it in the rendering; whether it did so. After `false` the draw is
+    /// encoded with its state. Applications draw many times with equal state, so this comes before all that other draws need.
+    #[inline]
+    fn draw_again(&mut self, _state: &CommandState<B>, _draw: &Draw) -> bool {
+        false
+    }
+
     /// Dispatches.
     fn dispatch(&mut self, state: &mut CommandState<B>, dispatch: &Dispatch) -> Result<()>;
 

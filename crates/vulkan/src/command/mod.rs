@@ -171,11 +171,19 @@ impl<B: Backend> CommandBuffer<B> {
     }
 
     /// Draws, or keeps the draw.
+    #[inline]
     pub fn record_draw(&mut self, name: &'static str, draw: Draw) {
         announce(name);
+        if self.defers || !self.encoder.draw_again(&self.state, &draw) {
+            self.record_new_draw(name, &draw);
+        }
+    }
+
+    #[inline(never)]
+    fn record_new_draw(&mut self, name: &'static str, draw: &Draw) {
         if self.defers {
-            self.defer(Deferred::Draw(draw));
-        } else if let Err(e) = self.draw(&draw) {
+            self.defer(Deferred::Draw(*draw));
+        } else if let Err(e) = self.draw(draw) {
             self.failed(name, e);
         }
     }
@@ -237,27 +245,12 @@ impl<B: Backend> CommandBuffer<B> {
     }
 
     /// Draws.
-    #[inline]
     pub fn draw(&mut self, draw: &Draw) -> Result<()> {
         if self.state.rendering.is_none() {
             return B::Draws::draw_outside(self, draw);
         }
         self.state.follow_rendering();
         B::Draws::draw(self, draw)
-    }
-
-    /// Draws with primitives discarded if the stream that is rasterised is none of the draw's own.
-    #[inline]
-    pub(crate) fn with_rasterisation<T>(&mut self, draw: impl FnOnce(&mut Self) -> T) -> T {
-        let discards = self.state.rasterises_no_stream();
-        if discards {
-            self.state.set_discard(true);
-        }
-        let drawn = draw(self);
-        if discards {
-            self.state.set_discard(false);
-        }
-        drawn
     }
 
     /// Brings what was drawn to memory and goes on with the rendering, so that draws can read its attachments as images.

@@ -321,6 +321,7 @@ impl<B: Backend> CommandState<B> {
     }
 
     /// Takes over what pipelines say of the rendering, where there is none.
+    #[inline]
     pub fn follow_rendering(&mut self) {
         if let (true, Some(r)) = (self.shader_objects, &self.rendering)
             && self.graphics.view_mask != r.view_mask
@@ -378,6 +379,7 @@ impl<B: Backend> CommandState<B> {
 
     /// Whether nothing of a draw is rasterised, since the stream that is selected is none of its own: stages other than geometry
     /// shaders write the first one alone.
+    #[inline]
     pub(crate) fn rasterises_no_stream(&self) -> bool {
         let s = &self.graphics;
         s.rasterization_stream != 0 && !s.discard && self.bound.between.geometry.is_none()

@@ -62,6 +62,26 @@ impl Encoder {
             || has_adjacent(state.graphics.topology)
     }
 
+    /// Records a draw with counts that the CPU knows, of one view, which no stage but the hardware's and no count needs;
+    /// whether it is one.
+    pub(super) fn draw_plain(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        draw: &Draw,
+    ) -> Result<bool> {
+        let Draw::Direct(d) = draw else { return Ok(false) };
+        let is_plain = !state.feedback.active
+            && state.condition.is_none()
+            && !self.expansion.is_unfinished()
+            && self.expansion.statistics.is_empty()
+            && state.rendering.as_ref().is_some_and(|r| r.view_mask == 0)
+            && !self.expands(state, d.indexed, true);
+        if is_plain && d.count != 0 && d.instances != 0 {
+            self.draw_one_view(state, draw, 0)?;
+        }
+        Ok(is_plain)
+    }
+
     /// Draws for one view, by the hardware alone.
     pub(super) fn draw_one_view(
         &mut self,
@@ -172,7 +192,8 @@ impl Encoder {
     }
 
     /// Records a direct draw without indices whose state is that of the one before; whether it did so.
-    pub(super) fn draw_again(&mut self, state: &CommandState<Agx>, draw: &Draw) -> bool {
+    #[inline]
+    pub(super) fn repeat_draw(&mut self, state: &CommandState<Agx>, draw: &Draw) -> bool {
         let Draw::Direct(Counts {
             count,
             instances,
@@ -191,6 +212,7 @@ impl Encoder {
             && !state.vertex_buffers_changed
             && state.graphics_sets.changed == 0
             && !state.feedback.active
+            && state.condition.is_none()
             && self.expansion.statistics.is_empty()
             && !self.query_dirty;
         let Some(r) = self.render.as_mut().filter(|_| settled) else { return false };

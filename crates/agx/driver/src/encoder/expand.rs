@@ -12,6 +12,7 @@ use tepui_vulkan_expand::{
     Application, ExpandState, Expander, Launch, Program, SharedMemory, SharedUse, Supplied,
     VertexValues,
 };
+use tepui_vulkan_meta::condition;
 
 use super::Encoder;
 use super::bindings::{Bindings, Halves, long};
@@ -41,8 +42,40 @@ impl Encoder {
         Ok(self.arena.take(&self.device, bytes.max(16), 64)?.address)
     }
 
+    /// A draw with any state.
+    #[inline(never)]
+    pub(super) fn draw_any(
+        &mut self,
+        state: &mut CommandState<Agx>,
+        draw: &Draw,
+    ) -> Result<DrawOutcome> {
+        if self.expansion.is_unfinished() {
+            let outcome = tepui_vulkan_expand::draw_rest(self, state);
+            return self.count_split(outcome);
+        }
+        let known = state.condition.is_none() && matches!(draw, Draw::Direct(_));
+        let expands = self.expands(state, draw.is_indexed(), known);
+        if expands && !known {
+            return Ok(DrawOutcome::NeedsCounts);
+        }
+        let mut draw = condition::draw(self, state.condition, *draw)?;
+        if state.feedback.active && !expands {
+            tepui_vulkan_expand::capture(self, state, &draw)?;
+        }
+        // Draws after a count in memory become draws without instances, once for all users.
+        if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
+            && let Some(at) = count_address.take()
+        {
+            (*address, *stride) =
+                condition::counted(self, *address, at, *count, *stride, *indexed)?;
+        }
+        tepui_vulkan_expand::count_draw(self, state, &draw)?;
+        let outcome = tepui_vulkan_expand::draw(self, state, draw, expands);
+        self.count_split(outcome)
+    }
+
     /// Counts the rendering that follows a part of a draw.
-    pub(super) fn count_split(&mut self, outcome: Result<DrawOutcome>) -> Result<DrawOutcome> {
+    fn count_split(&mut self, outcome: Result<DrawOutcome>) -> Result<DrawOutcome> {
         if matches!(outcome, Ok(DrawOutcome::Partial)) {
             self.order.counts.splits += 1;
         }

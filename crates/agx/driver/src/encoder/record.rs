@@ -34,6 +34,11 @@ impl Record<Agx> for Encoder {
         self.end_render(rendering)
     }
 
+    #[inline]
+    fn draw_again(&mut self, state: &CommandState<Agx>, draw: &Draw) -> bool {
+        self.repeat_draw(state, draw)
+    }
+
     fn dispatch(&mut self, state: &mut CommandState<Agx>, dispatch: &Dispatch) -> Result<()> {
         let Some(shader) = state.compute.clone() else {
             return Err(Error::unsupported("a dispatch without a pipeline"));
@@ -206,32 +211,10 @@ impl ExpandingEncoder<Agx> for Encoder {
     }
 
     fn draw(&mut self, state: &mut CommandState<Agx>, draw: &Draw) -> Result<DrawOutcome> {
-        if self.expansion.is_unfinished() {
-            let outcome = expand::draw_rest(self, state);
-            return self.count_split(outcome);
+        match self.draw_plain(state, draw)? {
+            true => Ok(DrawOutcome::Complete),
+            false => self.draw_any(state, draw),
         }
-        if state.condition.is_none() && self.draw_again(state, draw) {
-            return Ok(DrawOutcome::Complete);
-        }
-        let known = state.condition.is_none() && matches!(draw, Draw::Direct(_));
-        let expands = self.expands(state, draw.is_indexed(), known);
-        if expands && !known {
-            return Ok(DrawOutcome::NeedsCounts);
-        }
-        let mut draw = condition::draw(self, state.condition, *draw)?;
-        if state.feedback.active && !expands {
-            expand::capture(self, state, &draw)?;
-        }
-        // Draws after a count in memory become draws without instances, once for all users.
-        if let Draw::Indirect { address, count, stride, count_address, indexed, .. } = &mut draw
-            && let Some(at) = count_address.take()
-        {
-            (*address, *stride) =
-                condition::counted(self, *address, at, *count, *stride, *indexed)?;
-        }
-        expand::count_draw(self, state, &draw)?;
-        let outcome = expand::draw(self, state, draw, expands);
-        self.count_split(outcome)
     }
 
     fn drop_rendering(&mut self) -> bool {
