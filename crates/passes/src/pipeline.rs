@@ -1,7 +1,8 @@
 //! Runs lists of passes, with a callback after each.
 
+use tepui_ir::Shader;
 use tepui_ir::interp::SUBGROUP;
-use tepui_ir::{Shader, stack};
+use tepui_ir::stack::{self, Stack};
 
 /// A named pass.
 #[derive(Clone, Copy)]
@@ -116,6 +117,8 @@ pub struct Pipeline<'a> {
     quiet: [bool; PASSES.len()],
     /// Whether loops are unrolled by a factor.
     partial_unrolling: bool,
+    /// The stack for the shader's nesting and its number of regions, if no pass has changed it since they were counted.
+    stack: Option<(Stack, usize)>,
 }
 
 impl<'a> Pipeline<'a> {
@@ -125,7 +128,13 @@ impl<'a> Pipeline<'a> {
         lanes: Option<u32>,
         after: &'a mut dyn FnMut(&'static str, &Shader),
     ) -> Pipeline<'a> {
-        Pipeline { lanes, after, quiet: [false; PASSES.len()], partial_unrolling: true }
+        Pipeline {
+            lanes,
+            after,
+            quiet: [false; PASSES.len()],
+            partial_unrolling: true,
+            stack: None,
+        }
     }
 
     /// The pipeline without unrolling by a factor, for targets whose jumps cost little.
@@ -165,9 +174,15 @@ impl<'a> Pipeline<'a> {
         name: &'static str,
         run: impl FnOnce(&mut Shader) -> bool,
     ) -> bool {
-        let changed = stack::for_shader(s).run(|| run(s));
+        let regions = s.regions.len();
+        let (stack, _) = match self.stack {
+            Some(counted) if counted.1 == regions => counted,
+            _ => *self.stack.insert((stack::for_shader(s), regions)),
+        };
+        let changed = stack.run(|| run(s));
         if changed {
             self.quiet = [false; PASSES.len()];
+            self.stack = None;
         }
         if cfg!(debug_assertions)
             && let Err(e) = tepui_ir::validate(s)

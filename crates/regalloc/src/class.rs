@@ -188,6 +188,57 @@ impl RegSet {
         n
     }
 
+    /// Adds a unit.
+    #[inline]
+    pub(crate) const fn insert(&mut self, unit: u16) {
+        self.0[unit as usize / 64] |= 1 << (unit % 64);
+    }
+
+    /// Takes a unit out.
+    #[inline]
+    pub(crate) const fn remove(&mut self, unit: u16) {
+        self.0[unit as usize / 64] &= !(1 << (unit % 64));
+    }
+
+    /// The units that are not in the set.
+    #[inline]
+    pub(crate) const fn complement(mut self) -> RegSet {
+        let mut k = 0;
+        while k < UNITS / 64 {
+            self.0[k] = !self.0[k];
+            k += 1;
+        }
+        self
+    }
+
+    /// The other units of the pairs that the units are in, each an even unit and the next one.
+    #[inline]
+    pub(crate) const fn other_halves(mut self) -> RegSet {
+        const EVEN: u64 = u64::MAX / 3;
+        let mut k = 0;
+        while k < UNITS / 64 {
+            self.0[k] = (self.0[k] & EVEN) << 1 | self.0[k] >> 1 & EVEN;
+            k += 1;
+        }
+        self
+    }
+
+    /// The first unit from one on.
+    #[inline]
+    pub(crate) const fn next(&self, unit: u16) -> Option<u16> {
+        let mut k = unit as usize / 64;
+        let mut mask = u64::MAX << (unit % 64);
+        while k < UNITS / 64 {
+            let word = self.0[k] & mask;
+            if word != 0 {
+                return Some(64 * k as u16 + word.trailing_zeros() as u16);
+            }
+            mask = u64::MAX;
+            k += 1;
+        }
+        None
+    }
+
     /// From the first to the last unit.
     #[must_use]
     #[inline]
@@ -243,6 +294,17 @@ mod tests {
         assert_eq!(RegSet::range(250..300).len(), 6);
         assert_eq!(RegSet::range(60..70).union(RegSet::range(140..150)).hull(), 60..150);
         assert_eq!(RegSet::EMPTY.hull(), 0..0);
+    }
+
+    #[test]
+    fn units_come_and_go() {
+        let mut set = RegSet::range(62..66);
+        assert_eq!((set.next(0), set.next(64), set.next(66)), (Some(62), Some(64), None));
+        set.remove(63);
+        set.insert(200);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [62, 64, 65, 200]);
+        assert_eq!(set.other_halves().iter().collect::<Vec<_>>(), [63, 64, 65, 201]);
+        assert_eq!(set.complement().next(60), Some(60));
     }
 
     #[test]

@@ -221,6 +221,13 @@ impl Cx<'_> {
         // SPIR-V's identity is +0.0, with which the scan begins. The op's is -0.0, which keeps the sign of every zero.
         let zero = self.konst(ty.elem(), 0);
         let zero = self.splat(zero, ty.comps())?;
+        if ty.bits() == 64 {
+            // An addition of 64 bits is a long program on most GPUs.
+            let negative = self.konst(ty.elem(), 1 << 63);
+            let negative = self.splat(negative, ty.comps())?;
+            let is_negative = self.checked(Op::IEq, &[v, negative])?;
+            return self.checked(Op::Select, &[is_negative, zero, v]);
+        }
         self.flags.insert(InstFlags::EXACT);
         let sum = self.alu(Op::FAdd, &[v, zero]);
         self.flags.remove(InstFlags::EXACT);

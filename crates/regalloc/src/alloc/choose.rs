@@ -1,20 +1,24 @@
 //! The choice of registers: those that save copies, then the first free ones.
 
 use super::{Alloc, CHAIN, NONE};
-use crate::class::{RegClass, UNITS};
+use crate::class::{RegClass, RegSet, UNITS};
 use crate::function::{Ins, Val};
 use crate::target::Target;
+
+/// The first unit of a set where a class of one unit may be.
+fn first_fitting(free: &RegSet, class: RegClass) -> Option<u16> {
+    let mut reg = free.next(0)?;
+    while !class.fits(reg) {
+        reg = free.next(reg + 1)?;
+    }
+    Some(reg)
+}
 
 impl<T: Target> Alloc<'_, T> {
     pub(super) fn is_free(&self, reg: u16, units: u16) -> bool {
         reg >= self.first
             && reg + units <= self.limit
-            && (usize::from(reg)..usize::from(reg + units)).all(|h| self.is_unit_free(h))
-    }
-
-    /// Whether a value may take a unit and none has it.
-    pub(super) fn is_unit_free(&self, h: usize) -> bool {
-        self.owner[h].is_none() && !self.outside[h]
+            && self.free.contains_all(&RegSet::range(reg..reg + units))
     }
 
     pub(super) fn suits(&self, reg: u16, class: RegClass) -> bool {
@@ -25,40 +29,28 @@ impl<T: Target> Alloc<'_, T> {
     pub(super) fn find(&self, class: RegClass, until: u32) -> Option<u16> {
         let n = u16::from(class.units);
         if n == 1 {
-            let mut whole = None;
-            for reg in self.first..self.limit {
-                if !self.is_unit_free(usize::from(reg)) || !class.fits(reg) {
-                    continue;
-                }
-                let other = reg ^ 1;
-                if other < self.first
-                    || other >= self.limit
-                    || !self.is_unit_free(usize::from(other))
-                {
-                    return Some(reg);
-                }
-                whole = whole.or(Some(reg));
-            }
-            return whole;
+            let alone = self.free.without(self.free.other_halves());
+            return first_fitting(&alone, class).or_else(|| first_fitting(&self.free, class));
         }
         // Registers of exports are kept free where possible, and those that save others a copy.
-        let kept = self.kept.clone();
+        let kept = RegSet::range(self.kept.clone());
         let is_preferred = |h: u16| {
             let next = self.preferences.get(self.next_preference[usize::from(h)] as usize);
             next.is_some_and(|next| next.0 < until)
         };
-        let end = self.highest.max(kept.end);
+        let end = self.highest.max(self.kept.end);
+        let others = self.free.without(kept);
         if !self.preferences.is_empty()
-            && let Some(reg) = self.first_free(class, end, |h| kept.contains(&h) || is_preferred(h))
+            && let Some(reg) = self.first_free(others, class, end, is_preferred)
         {
             return Some(reg);
         }
         if !kept.is_empty()
-            && let Some(reg) = self.first_free(class, end, |h| kept.contains(&h))
+            && let Some(reg) = self.first_free(others, class, end, |_| false)
         {
             return Some(reg);
         }
-        self.first_free(class, self.limit, |_| false)
+        self.first_free(self.free, class, self.limit, |_| false)
     }
 
     /// Notes where values of a block would save a copy.
@@ -88,21 +80,26 @@ impl<T: Target> Alloc<'_, T> {
         }
     }
 
-    /// The first free place before `end` without what is kept.
-    pub(super) fn first_free(
+    /// The first place in a set of free units, before `end` and without the units that are kept.
+    fn first_free(
         &self,
+        free: RegSet,
         class: RegClass,
         end: u16,
         kept: impl Fn(u16) -> bool,
     ) -> Option<u16> {
         let n = u16::from(class.units);
-        let taken = |&h: &u16| !self.is_unit_free(usize::from(h)) || kept(h);
+        let taken = free.complement();
         let mut reg = class.first_fit(self.first);
         while reg + n <= end {
-            match (reg..reg + n).rev().find(taken) {
-                None => return Some(reg),
-                Some(h) => reg = class.first_fit(h + 1),
-            }
+            let blocked = match taken.next(reg) {
+                Some(h) if h < reg + n => free.next(h + 1)?,
+                _ => match (reg..reg + n).rev().find(|&h| kept(h)) {
+                    None => return Some(reg),
+                    Some(h) => h + 1,
+                },
+            };
+            reg = class.first_fit(blocked);
         }
         None
     }

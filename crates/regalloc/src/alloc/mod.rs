@@ -144,8 +144,8 @@ struct Alloc<'a, T: Target> {
     /// From the first to the last unit that values may take.
     first: u16,
     limit: u16,
-    /// Whether values may not take a unit.
-    outside: [bool; UNITS],
+    /// Units that values may take and none has: those of `registers.values` without an owner.
+    free: RegSet,
     owner: [PackedOption<Val>; UNITS],
     /// A second value in the same place, with the same bits: a vector and a part of it that lives
     /// on.
@@ -189,10 +189,6 @@ struct Alloc<'a, T: Target> {
 impl<'a, T: Target> Alloc<'a, T> {
     fn new(f: &'a Function<T::Inst>, l: &'a Liveness, registers: &Registers) -> Alloc<'a, T> {
         let Range { start: first, end: limit } = registers.values.hull();
-        let mut outside = [true; UNITS];
-        for unit in registers.values.iter() {
-            outside[usize::from(unit)] = false;
-        }
         let mut into: SecondaryMap<Val, Option<(Val, u8)>> =
             SecondaryMap::with_capacity(f.vals.len());
         let mut split: SecondaryMap<Val, PackedOption<Ins>> = SecondaryMap::new();
@@ -238,7 +234,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             registers: *registers,
             first,
             limit,
-            outside,
+            free: registers.values,
             owner: [PackedOption::default(); UNITS],
             shared: [PackedOption::default(); UNITS],
             loc: SecondaryMap::with_default(NONE),
@@ -271,6 +267,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             let place = if self.owner[h].is_none() { &mut self.owner } else { &mut self.shared };
             place[h] = v.into();
         }
+        self.free = self.free.without(RegSet::range(reg..reg + n));
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
         let preferred = self.preferred[v];
@@ -301,6 +298,9 @@ impl<'a, T: Target> Alloc<'a, T> {
         for h in usize::from(reg)..usize::from(reg + n) {
             if self.owner[h] == v.into() {
                 self.owner[h] = std::mem::take(&mut self.shared[h]);
+                if self.owner[h].is_none() && self.registers.values.contains(h as u16) {
+                    self.free.insert(h as u16);
+                }
             } else if self.shared[h] == v.into() {
                 self.shared[h] = PackedOption::default();
             }
@@ -311,6 +311,7 @@ impl<'a, T: Target> Alloc<'a, T> {
     fn clear(&mut self) {
         self.owner = [PackedOption::default(); UNITS];
         self.shared = [PackedOption::default(); UNITS];
+        self.free = self.registers.values;
     }
 
     fn block(&mut self, b: Block) -> Result<()> {

@@ -83,7 +83,7 @@ impl<'a, T: Target> Alloc<'a, T> {
                     }
                 }
             }
-            if (reg..reg + n).any(|h| self.outside[usize::from(h)]) {
+            if !self.registers.values.contains_all(&RegSet::of(class, reg)) {
                 cost = u16::MAX / 2;
             }
             if cost < best.map_or(u16::MAX / 2, |b| b.1) {
@@ -95,30 +95,32 @@ impl<'a, T: Target> Alloc<'a, T> {
         let mut out: Vec<Val> = (reg..reg + n).flat_map(|h| self.here(h)).collect();
         out.sort_unstable();
         out.dedup();
-        let before = (self.owner, self.shared);
+        let before = (self.owner, self.shared, self.free);
         for &v in &out {
             self.release(v);
         }
         // Nothing may go to the cleared place, nor over operands that are still to be read.
-        let saved = self.owner;
+        let saved = (self.owner, self.free);
         let cleared = usize::from(reg)..usize::from(reg + n);
         for (h, (owner, pinned)) in self.owner.iter_mut().zip(pinned).enumerate() {
             if pinned || cleared.contains(&h) {
                 *owner = d.into();
+                self.free.remove(h as u16);
             }
         }
         let mut to = Vec::with_capacity(out.len());
         for &v in &out {
             let Some(place) = self.find(self.f.vals[v], 0) else {
-                (self.owner, self.shared) = before;
+                (self.owner, self.shared, self.free) = before;
                 return false;
             };
             for h in place..place + u16::from(self.f.vals[v].units) {
                 self.owner[usize::from(h)] = v.into();
+                self.free.remove(h);
             }
             to.push(place);
         }
-        self.owner = saved;
+        (self.owner, self.free) = saved;
         for (&v, &place) in out.iter().zip(&to) {
             self.relocate(v, place, moved);
             self.take(v, place);
