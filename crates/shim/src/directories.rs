@@ -1,16 +1,18 @@
 //! Interposed functions that list directories: directories of the tree show the machine's entries,
 //! then the virtual ones.
 
-use std::collections::HashSet;
-use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use libc::{DIR, dirent};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::real::{Compare, Filter};
-use crate::state::{Target, fail, target};
+use crate::state::{Target, fail, target, virtual_node};
 use crate::tree::Entry;
 use crate::{interpose, real};
 
@@ -54,6 +56,58 @@ fn entry(name: &str, kind: u8, at: usize) -> dirent {
     entry
 }
 
+/// Name of the directories of [`stand_in`], before a number and the path that they stand for.
+const STAND_IN: &str = "tepui-directory-";
+/// Separates the parts of that path.
+const SLASH: &str = "|";
+
+/// Opens an empty directory in the place of one of the tree that the machine does not have. It is removed at once; its name stays as the
+/// kernel's name of the descriptor, whoever duplicates or inherits it, and has the path ([`path_of`]).
+pub fn stand_in(path: &str, close_on_exec: bool) -> Result<OwnedFd, Errno> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let process = rustix::process::getpid().as_raw_nonzero();
+    let name = format!("{STAND_IN}{process}-{number}{}", path.replace('/', SLASH));
+    let temporary = std::env::temp_dir().join(name);
+    rustix::fs::mkdir(&temporary, Mode::RWXU)?;
+    let mut flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    flags.set(OFlags::CLOEXEC, close_on_exec);
+    let fd = rustix::fs::open(&temporary, flags, Mode::empty());
+    rustix::fs::rmdir(&temporary)?;
+    fd
+}
+
+/// The path of an open directory that may be one of the tree.
+pub fn path_of(fd: c_int) -> Option<String> {
+    let link = rustix::fs::readlink(format!("/proc/self/fd/{fd}"), Vec::new()).ok()?;
+    let path = link.into_string().ok()?;
+    match path.strip_suffix(" (deleted)") {
+        None => Some(path),
+        Some(removed) => {
+            let name = removed.rsplit('/').next()?.strip_prefix(STAND_IN)?;
+            Some(name[name.find(SLASH)?..].replace(SLASH, "/"))
+        }
+    }
+}
+
+/// Lists an open directory, which the listing takes over.
+unsafe fn list_descriptor(fd: c_int) -> *mut DIR {
+    // SAFETY: the caller's descriptor.
+    unsafe {
+        let machine = real::fdopendir(fd);
+        if machine.is_null() || virtual_node().is_none() {
+            return machine;
+        }
+        let Some(path) = path_of(fd).and_then(|path| CString::new(path).ok()) else {
+            return machine;
+        };
+        match target(path.as_ptr(), true) {
+            Target::Entry(Entry::Directory(children), _) => list(machine, children),
+            _ => machine,
+        }
+    }
+}
+
 unsafe fn open_listing(path: *const c_char) -> *mut DIR {
     // SAFETY: the caller's arguments, or a path of our own.
     let (path, children) = unsafe {
@@ -64,19 +118,23 @@ unsafe fn open_listing(path: *const c_char) -> *mut DIR {
             Target::Entry(..) => return fail(Errno::NOTDIR, std::ptr::null_mut()),
         }
     };
+    // SAFETY: a C string.
+    unsafe { list(real::opendir(path), children) }
+}
+
+/// The listing of a directory of the tree, which has taken over the machine's or null.
+unsafe fn list(machine: *mut DIR, children: &BTreeMap<String, Entry>) -> *mut DIR {
     let mut entries = Vec::new();
     let mut names = HashSet::new();
     // SAFETY: the directory is open until `machine` is closed, and an entry is valid until the
     // next.
-    let machine = unsafe {
-        let machine = real::opendir(path);
+    unsafe {
         while let Some(entry) = (!machine.is_null()).then(|| real::readdir(machine)) {
             let Some(entry) = entry.as_ref() else { break };
             names.insert(CStr::from_ptr(entry.d_name.as_ptr()).to_bytes().to_vec());
             entries.push(*entry);
         }
-        machine
-    };
+    }
     let dots = [(".", libc::DT_DIR), ("..", libc::DT_DIR)];
     let ours = children.iter().map(|(name, child)| {
         let kind = match child {
@@ -165,6 +223,10 @@ interpose! {
     fn opendir(path: *const c_char) -> *mut DIR {
         // SAFETY: the caller's contract.
         unsafe { open_listing(path) }
+    }
+    fn fdopendir(fd: c_int) -> *mut DIR {
+        // SAFETY: the caller's contract.
+        unsafe { list_descriptor(fd) }
     }
     fn readdir(dir: *mut DIR) -> *mut dirent {
         // SAFETY: the caller's contract.

@@ -9,11 +9,11 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
 use crate::hints::hint;
-use crate::state::{Target, fail, state, target, virtual_node};
+use crate::state::{Target, fail, state, target, target_at, virtual_node};
 use crate::tree::Entry;
-use crate::{interpose, real};
+use crate::{directories, interpose, real};
 
-/// Opens an entry of the tree. `None` for directories, which libc opens.
+/// Opens an entry of the tree. `None` for directories: [`open_directory`].
 fn open_entry(entry: &Entry, flags: c_int) -> Option<Result<OwnedFd, Errno>> {
     let wants_to_write = flags & libc::O_ACCMODE != libc::O_RDONLY;
     Some(match entry {
@@ -36,11 +36,32 @@ fn file(text: &str) -> Result<OwnedFd, Errno> {
     Ok(fd)
 }
 
-/// Opens a file as `openat` does. Relative paths are never in the tree.
+/// Opens a directory of the tree: the machine's, if it has it.
+unsafe fn open_directory(path: &str, flags: c_int) -> c_int {
+    let Ok(on_machine) = CString::new(path) else { return fail(Errno::INVAL, -1) };
+    // SAFETY: a C string.
+    let fd = unsafe { real::openat(libc::AT_FDCWD, on_machine.as_ptr(), flags, 0) };
+    if fd >= 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ENOENT) {
+        return fd;
+    }
+    if flags & libc::O_ACCMODE != libc::O_RDONLY || flags & libc::O_CREAT != 0 {
+        return fail(Errno::ISDIR, -1);
+    }
+    match directories::stand_in(path, flags & libc::O_CLOEXEC != 0) {
+        Ok(fd) => {
+            let fd = fd.into_raw_fd();
+            hint(fd, false);
+            fd
+        }
+        Err(errno) => fail(errno, -1),
+    }
+}
+
+/// Opens a file as `openat` does.
 unsafe fn open_at(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: the caller's arguments, or a path of the tree.
     unsafe {
-        match target(path, flags & libc::O_NOFOLLOW == 0) {
+        match target_at(dir, path, flags & libc::O_NOFOLLOW == 0) {
             Target::Pass => {
                 let fd = real::openat(dir, path, flags, mode);
                 // Real nodes are observed; their paths need no further check than this.
@@ -53,8 +74,8 @@ unsafe fn open_at(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -
                 fd
             }
             Target::Path(path) => real::openat(dir, path.as_ptr(), flags, mode),
-            Target::Entry(entry, _) => match open_entry(entry, flags) {
-                None => real::openat(dir, path, flags, mode),
+            Target::Entry(entry, at) => match open_entry(entry, flags) {
+                None => open_directory(&at, flags),
                 Some(Err(errno)) => fail(errno, -1),
                 Some(Ok(fd)) => {
                     let fd = fd.into_raw_fd();
@@ -88,7 +109,7 @@ unsafe fn open_file(path: *const c_char, mode: *const c_char) -> *mut FILE {
 unsafe fn access_at(dir: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's arguments, or a path of the tree.
     unsafe {
-        match target(path, flags & libc::AT_SYMLINK_NOFOLLOW == 0) {
+        match target_at(dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0) {
             Target::Pass => real::faccessat(dir, path, mode, flags),
             Target::Path(path) => real::faccessat(dir, path.as_ptr(), mode, flags),
             Target::Entry(Entry::RenderNode, _) if mode & libc::X_OK == 0 => 0,
@@ -107,7 +128,7 @@ unsafe fn read_link_at(
 ) -> ssize_t {
     // SAFETY: the caller's arguments, or a path of the tree; `buffer` has `size` bytes.
     unsafe {
-        match target(path, false) {
+        match target_at(dir, path, false) {
             Target::Path(path) => real::readlinkat(dir, path.as_ptr(), buffer, size),
             Target::Entry(Entry::Link(text), _) => {
                 let length = text.len().min(size);

@@ -20,8 +20,8 @@
 //!   `exec` stays open but is no longer connected to it: a child must open the node itself. Buffers can be
 //!   shared with other processes through their descriptors, sync objects and sync files cannot.
 //! - If another process serves the device, all descriptors work in all of its clients.
-//! - Paths must be absolute. Directories of the tree that do not exist on the machine can be listed
-//!   with `opendir` and `scandir`, but not opened with `open`.
+//! - Paths are absolute, or relative to an open directory. A directory of the tree that the machine does not have is opened as an empty
+//!   one, whose name for the kernel has the path.
 //! - Programs that make system calls without libc are not supported.
 //! - The library exports only the interposed functions, writes nothing to standard output, and
 //!   aborts with a message instead of unwinding a panic into the program.

@@ -68,6 +68,7 @@ real! {
     fn fstatat(dir: c_int, path: *const c_char, into: *mut Stat, flags: c_int) -> c_int;
     fn statx(dir: c_int, path: *const c_char, flags: c_int, mask: c_uint, into: *mut Statx) -> c_int;
     fn opendir(path: *const c_char) -> *mut DIR;
+    fn fdopendir(fd: c_int) -> *mut DIR;
     fn readdir(dir: *mut DIR) -> *mut dirent;
     fn closedir(dir: *mut DIR) -> c_int;
     fn rewinddir(dir: *mut DIR) -> ();

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use rustix::io::Errno;
 use tepui_transport::{Remote, SERVER_VARIABLE};
 
-use crate::hints;
 use crate::node::{Device, Virtual};
 #[cfg(feature = "device")]
 use crate::passthrough::PassThrough;
 use crate::tree::{Entry, Lookup, Tree};
+use crate::{directories, hints};
 
 /// The mode of the library in this process.
 pub enum State {
@@ -226,6 +226,28 @@ pub unsafe fn target(path: *const c_char, follow: bool) -> Target {
         Lookup::NotOurs => Target::Pass,
         Lookup::Here(entry, path) => Target::Entry(entry, path),
         Lookup::Elsewhere(path) => CString::new(path).map_or(Target::Pass, Target::Path),
+    }
+}
+
+/// Looks up a client's path that may be relative to an open directory.
+///
+/// # Safety
+/// `path` is null or a C string.
+pub unsafe fn target_at(dir: c_int, path: *const c_char, follow: bool) -> Target {
+    // SAFETY: a C string, by the caller.
+    unsafe {
+        if dir == libc::AT_FDCWD || path.is_null() || *path == b'/' as c_char {
+            return target(path, follow);
+        }
+        let Ok(name) = CStr::from_ptr(path).to_str() else { return Target::Pass };
+        if !virtual_node().is_some_and(|state| state.tree.may_hold_in_directory(name)) {
+            return Target::Pass;
+        }
+        let Some(directory) = directories::path_of(dir) else { return Target::Pass };
+        match CString::new(format!("{directory}/{name}")) {
+            Ok(path) => target(path.as_ptr(), follow),
+            Err(_) => Target::Pass,
+        }
     }
 }
 

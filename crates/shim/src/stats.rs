@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use libc::{stat as Stat, statx as Statx};
 use rustix::io::Errno;
 
-use crate::state::{Target, fail, hinted, target, virtual_node};
+use crate::state::{Target, fail, hinted, target_at, virtual_node};
 use crate::tree::{DRM_MAJOR, Entry};
 use crate::{interpose, real};
 
@@ -49,7 +49,7 @@ unsafe fn stat_at(dir: c_int, path: *const c_char, into: *mut Stat, flags: c_int
         if flags & libc::AT_EMPTY_PATH != 0 && !path.is_null() && *path == 0 && hinted(dir) {
             return stat_fd(dir, into);
         }
-        match target(path, flags & libc::AT_SYMLINK_NOFOLLOW == 0) {
+        match target_at(dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0) {
             Target::Pass => real::fstatat(dir, path, into, flags),
             Target::Path(path) => real::fstatat(dir, path.as_ptr(), into, flags),
             Target::Entry(entry, _) => {
@@ -142,7 +142,7 @@ interpose! {
                 fill_statx(&Entry::RenderNode, &mut *into);
                 return 0;
             }
-            match target(path, flags & libc::AT_SYMLINK_NOFOLLOW == 0) {
+            match target_at(dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0) {
                 Target::Pass => real::statx(dir, path, flags, mask, into),
                 Target::Path(path) => real::statx(dir, path.as_ptr(), flags, mask, into),
                 Target::Entry(entry, _) => {

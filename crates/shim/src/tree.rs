@@ -7,7 +7,7 @@
 //! source: the paths are those that libdrm reads (xf86drm.c) and that the kernel's sysfs has for
 //! platform and PCI devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use tepui_drm::device::{Bus, Node, PciAddress, PciIds};
 
@@ -41,6 +41,8 @@ pub enum Lookup<'a> {
 /// The tree of virtual paths.
 pub struct Tree {
     root: Entry,
+    /// Names of all entries.
+    names: HashSet<String>,
     /// Minor number of the node.
     pub minor: u32,
 }
@@ -51,7 +53,8 @@ const MAX_LINKS: usize = 16;
 impl Tree {
     /// The tree of one device, whose node has this minor number.
     pub fn new(node: &Node, minor: u32) -> Tree {
-        let mut tree = Tree { root: Entry::Directory(BTreeMap::new()), minor };
+        let root = Entry::Directory(BTreeMap::new());
+        let mut tree = Tree { root, names: HashSet::new(), minor };
         let name = format!("renderD{minor}");
         let number = format!("{DRM_MAJOR}:{minor}");
         tree.put(&format!("/dev/dri/{name}"), Entry::RenderNode);
@@ -139,6 +142,7 @@ impl Tree {
     fn put(&mut self, path: &str, entry: Entry) {
         let mut at = &mut self.root;
         for name in path.split('/').filter(|name| !name.is_empty()) {
+            self.names.insert(name.to_owned());
             if !matches!(at, Entry::Directory(_)) {
                 *at = Entry::Directory(BTreeMap::new());
             }
@@ -154,6 +158,11 @@ impl Tree {
     /// Quick check whether a path may be in the tree.
     pub fn may_hold(path: &[u8]) -> bool {
         matches!(path, [b'/', b'd' | b's' | b'/' | b'.', ..])
+    }
+
+    /// Quick check whether a path may be in one of the tree's directories.
+    pub fn may_hold_in_directory(&self, path: &str) -> bool {
+        components(path).next().is_some_and(|name| self.names.contains(&name))
     }
 
     /// Looks up an absolute path. A link at its end is followed only if `follow` is set.

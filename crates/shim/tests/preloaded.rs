@@ -55,6 +55,7 @@ macro_rules! clients {
 
 clients! {
     the_node_is_found_by_its_paths
+    directories_are_opened_and_hold_the_node
     a_buffer_is_bound_mapped_and_used_by_a_submission
     mappings_outlive_handles_and_follow_mmaps_rules
     descriptors_are_the_nodes_until_the_last_is_closed
@@ -137,7 +138,7 @@ fn the_library_exports_only_interposed_functions() {
     let names: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next_back()).collect();
     let expected = "__fxstat __fxstat64 __lxstat __lxstat64 __open64_2 __open_2 __openat64_2 \
         __openat_2 __readlink_chk __realpath_chk __xstat __xstat64 access canonicalize_file_name \
-        close closedir dirfd dup dup2 dup3 faccessat fcntl fcntl64 fopen fopen64 fstat fstat64 \
+        close closedir dirfd dup dup2 dup3 faccessat fcntl fcntl64 fdopendir fopen fopen64 fstat fstat64 \
         fstatat fstatat64 ioctl lstat lstat64 mmap mmap64 open open64 openat openat64 opendir \
         readdir readdir64 readlink readlinkat realpath rewinddir scandir scandir64 seekdir stat stat64 statx telldir";
     assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
@@ -147,7 +148,7 @@ mod client {
     use std::ffi::{CString, c_int, c_void};
     use std::fs;
     use std::io::Read;
-    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
     use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
@@ -166,6 +167,63 @@ mod client {
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let name = names.filter(|name| name.starts_with("renderD")).max().expect("a render node");
         format!("/dev/dri/{name}")
+    }
+
+    /// Names in a directory that is open.
+    fn names_in(directory: &OwnedFd) -> Vec<String> {
+        let copy = directory.try_clone().expect("the descriptor is duplicated");
+        // SAFETY: an open directory, which the stream takes over; entries are valid until the next.
+        unsafe {
+            let stream = libc::fdopendir(copy.into_raw_fd());
+            assert!(!stream.is_null(), "{}", errno());
+            let mut names = Vec::new();
+            while let Some(entry) = libc::readdir(stream).as_ref() {
+                let name = std::ffi::CStr::from_ptr(entry.d_name.as_ptr());
+                names.push(name.to_str().expect("UTF-8").to_owned());
+            }
+            assert_eq!(libc::closedir(stream), 0);
+            names
+        }
+    }
+
+    #[test]
+    #[ignore = "runs with the library preloaded"]
+    fn directories_are_opened_and_hold_the_node() {
+        let node = node_path();
+        let (dri, name) = node.rsplit_once('/').expect("an absolute path");
+        let device = format!("/sys/class/drm/{name}/device");
+        let open = |at: c_int, path: &str, flags: c_int| {
+            let path = CString::new(path).expect("no zeros");
+            // SAFETY: a C string.
+            let fd = unsafe { libc::openat(at, path.as_ptr(), flags | libc::O_CLOEXEC) };
+            // SAFETY: a descriptor that was opened just now.
+            (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) }).ok_or_else(errno)
+        };
+        let here = libc::AT_FDCWD;
+        for flags in [libc::O_DIRECTORY, 0] {
+            let directory = open(here, dri, flags).expect("the directory is opened");
+            assert!(fs::File::from(directory.try_clone().unwrap()).metadata().unwrap().is_dir());
+            assert!(names_in(&directory).contains(&name.to_owned()));
+            // The node by its name in the directory, also of a copy of the descriptor.
+            let copy = directory.try_clone().unwrap();
+            let opened = open(copy.as_raw_fd(), name, libc::O_RDWR).expect("the node is opened");
+            let metadata = fs::File::from(opened).metadata().unwrap();
+            assert!(metadata.file_type().is_char_device());
+            assert_eq!(open(copy.as_raw_fd(), "renderD9", libc::O_RDWR).err(), Some(libc::ENOENT));
+        }
+        // Directories of sysfs that the machine does not have, one in the other.
+        let directory = open(here, &device, libc::O_DIRECTORY).expect("the directory is opened");
+        assert!(names_in(&directory).contains(&"uevent".to_owned()));
+        let mut text = String::new();
+        let file =
+            open(directory.as_raw_fd(), "uevent", libc::O_RDONLY).expect("the file is opened");
+        fs::File::from(file).read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("DRIVER=asahi\n"), "{text}");
+        let inner =
+            open(directory.as_raw_fd(), "drm", libc::O_DIRECTORY).expect("a directory in it");
+        assert_eq!(names_in(&inner).iter().filter(|n| *n == name).count(), 1);
+        assert_eq!(open(here, &node, libc::O_DIRECTORY).err(), Some(libc::ENOTDIR));
+        assert_eq!(open(here, &device, libc::O_WRONLY).err(), Some(libc::EISDIR));
     }
 
     unsafe extern "C" {
