@@ -39,6 +39,7 @@
 //!
 //! Start reading at [`tracker`]; [`shadow`](self) has what is known of each line of memory.
 
+pub mod concurrent;
 pub mod relaxed;
 mod shadow;
 mod table;

@@ -1,0 +1,205 @@
+//! Races of concurrent work, compared with all orders in which it may run.
+
+use std::collections::{BTreeSet, HashMap};
+
+use proptest::prelude::*;
+use tepui_order::Access;
+use tepui_order::concurrent::Concurrency;
+
+const WORDS: u64 = 3;
+
+/// A step of a random sequence.
+#[derive(Clone, Debug)]
+enum Step {
+    /// An item that waits for some events, and its accesses of words.
+    Item(Vec<usize>, Vec<(Access, u64)>),
+    /// An event that waits for some items, and implies some events.
+    Event(Vec<usize>, Vec<usize>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let access = prop_oneof![Just(Access::Read), Just(Access::Write), Just(Access::Atomic)];
+    let some = || prop::collection::vec(0..6usize, 0..3);
+    let accesses = prop::collection::vec((access, 0..WORDS), 0..3);
+    prop_oneof![
+        (some(), accesses).prop_map(|(waits, accesses)| Step::Item(waits, accesses)),
+        (some(), some()).prop_map(|(items, implied)| Step::Event(items, implied)),
+    ]
+}
+
+/// Random numbers as numbers of items or events of which there are some.
+fn below(list: &[usize], count: usize) -> Vec<usize> {
+    list.iter().filter_map(|n| n.checked_rem(count)).collect()
+}
+
+/// The items that an event waits for, from what it names and implies.
+fn waited(events: &[(Vec<usize>, Vec<usize>)], event: usize) -> BTreeSet<usize> {
+    let (items, implied) = &events[event];
+    let mut all: BTreeSet<usize> = items.iter().copied().collect();
+    implied.iter().for_each(|&event| all.extend(waited(events, event)));
+    all
+}
+
+/// A sequence: what each item accesses and which events it waits for, and the events.
+#[derive(Default)]
+struct Sequence {
+    items: Vec<(Vec<usize>, Vec<(Access, u64)>)>,
+    events: Vec<(Vec<usize>, Vec<usize>)>,
+}
+
+impl Sequence {
+    /// The sequence of some steps.
+    fn new(steps: &[Step]) -> Sequence {
+        let mut all = Sequence::default();
+        for step in steps {
+            let (items, events) = (all.items.len(), all.events.len());
+            match step {
+                Step::Item(waits, accesses) => {
+                    all.items.push((below(waits, events), accesses.clone()));
+                }
+                Step::Event(named, implied) => {
+                    all.events.push((below(named, items), below(implied, events)));
+                }
+            }
+        }
+        all
+    }
+
+    /// The items that each item waits for itself, without an event.
+    fn waits(&self, removed: Option<usize>) -> Vec<BTreeSet<usize>> {
+        let of = |(waits, _): &(Vec<usize>, _)| {
+            let mut all = BTreeSet::new();
+            let mut open = waits.clone();
+            while let Some(event) = open.pop() {
+                match Some(event) == removed {
+                    true => open.extend(&self.events[event].1),
+                    false => all.extend(waited(&self.events, event)),
+                }
+            }
+            all
+        };
+        self.items.iter().map(of).collect()
+    }
+
+    /// The pairs of items that access a word, one of them to change it, and that run in either order.
+    fn races(&self, removed: Option<usize>) -> BTreeSet<(usize, usize)> {
+        let waits = self.waits(removed);
+        let mut seen: HashMap<(usize, usize), BTreeSet<bool>> = HashMap::new();
+        let mut order = Vec::new();
+        permute(&waits, &mut order, &mut |order| {
+            let place = |item| order.iter().position(|&other| other == item);
+            for later in 0..waits.len() {
+                for earlier in 0..later {
+                    let found = place(earlier) < place(later);
+                    seen.entry((earlier, later)).or_default().insert(found);
+                }
+            }
+        });
+        let conflict = |&(a, b): &(usize, usize)| {
+            let pairs =
+                self.items[a].1.iter().flat_map(|x| self.items[b].1.iter().map(move |y| (x, y)));
+            let mut pairs = pairs.filter(|((_, x), (_, y))| x == y);
+            pairs.any(|((x, _), (y, _))| {
+                (*x, *y) != (Access::Atomic, Access::Atomic)
+                    && (*x != Access::Read || *y != Access::Read)
+            })
+        };
+        let both = seen.into_iter().filter(|(_, orders)| orders.len() == 2);
+        both.map(|(pair, _)| pair).filter(conflict).collect()
+    }
+}
+
+/// Calls a function with each order that keeps items after those that they wait for.
+fn permute(waits: &[BTreeSet<usize>], order: &mut Vec<usize>, with: &mut dyn FnMut(&[usize])) {
+    if order.len() == waits.len() {
+        with(order);
+    }
+    for item in 0..waits.len() {
+        if !order.contains(&item) && waits[item].iter().all(|other| order.contains(other)) {
+            order.push(item);
+            permute(waits, order, with);
+            order.pop();
+        }
+    }
+}
+
+/// The sequence as the checker gets it.
+fn concurrency(steps: &[Step]) -> Concurrency {
+    const KINDS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+    let mut work = Concurrency::default();
+    let mut events = 0;
+    for step in steps {
+        let items = work.count() as usize;
+        let below = |list: &[usize], limit| -> Vec<u32> {
+            below(list, limit).into_iter().map(|n| n as u32).collect()
+        };
+        match step {
+            Step::Item(waits, accesses) => {
+                work.begin(&below(waits, events));
+                accesses.iter().for_each(|&(access, word)| work.access(access, 4 * word, 4));
+            }
+            Step::Event(named, implied) => {
+                let named = below(named, items).into_iter().map(|item| item..item + 1);
+                work.event(KINDS[events], named, &below(implied, events));
+                events += 1;
+            }
+        }
+    }
+    work
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2000 }))]
+
+    /// Two items race exactly if they may run in either order, with all events and without each of them. Enough random
+    /// orders show every removal that adds a race.
+    #[test]
+    fn races_are_those_of_all_orders(steps in prop::collection::vec(step(), 1..8)) {
+        let sequence = Sequence::new(&steps);
+        let work = concurrency(&steps);
+        let races = work.races();
+        let pairs: BTreeSet<_> =
+            races.iter().map(|race| (race.earlier.0 as usize, race.later.0 as usize)).collect();
+        let known = sequence.races(None);
+        prop_assert_eq!(&pairs, &known);
+        let removals = work.removals(200);
+        for event in 0..sequence.events.len() {
+            let new = sequence.races(Some(event)).difference(&known).count() > 0;
+            let removal = removals[&event.to_string()];
+            prop_assert_eq!(removal.removed, 1);
+            prop_assert_eq!(removal.reported, u64::from(new));
+            prop_assert_eq!(removal.different, u64::from(new));
+        }
+    }
+}
+
+#[test]
+fn a_race_names_both_accesses() {
+    let mut work = Concurrency::default();
+    let first = work.begin(&[]);
+    work.access(Access::Write, 0x1010, 0x100);
+    let second = work.begin(&[]);
+    work.access(Access::Read, 0x1081, 1);
+    let [race] = work.races()[..] else { panic!("{:?}", work.races()) };
+    assert_eq!((race.earlier, race.later), ((first, Access::Write), (second, Access::Read)));
+    assert_eq!(race.address, 0x1080);
+    // The first one goes on; what it reads at once is no race.
+    work.choose(first);
+    work.access(Access::Read, 0x2000, 4);
+    work.choose(second);
+    work.access(Access::Read, 0x2000, 4);
+    assert_eq!(work.races().len(), 1);
+    work.clear();
+    assert!(work.races().is_empty() && work.count() == 0);
+}
+
+#[test]
+fn sequences_that_are_too_long_say_so() {
+    let mut work = Concurrency::default();
+    (0..5000).for_each(|_| {
+        work.begin(&[]);
+        work.access(Access::Write, 0, 4);
+    });
+    assert!(work.is_truncated() && work.removals(1).is_empty());
+    assert!(!work.races().is_empty());
+}
