@@ -37,7 +37,7 @@ pub struct Args {
     check: bool,
     /// Execute in another order that the hardware may take, chosen by a number: where no barrier orders them, draws and
     /// dispatches run later or earlier than others, and caches hold data back. A program whose barriers are right
-    /// leaves the same memory (captures of Intel; one thread).
+    /// leaves the same memory (captures of Intel, on one thread, and of AGX: dispatches).
     #[arg(long, value_name = "SEED")]
     relaxed: Option<u64>,
     /// Worker threads of the model; 0 means one per core.

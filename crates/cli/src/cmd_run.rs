@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use tepui_gpus::counts::COUNTS_VARIABLE;
+use tepui_gpus::device::RELAXED_VARIABLE;
 use tepui_gpus::{Feature, Gpu, vulkan};
 
 use crate::cmd_shim as shim;
@@ -30,6 +31,7 @@ pub const SHADER_INFO: &str = "shaders.jsonl";
     after_help = "Examples:\n  \
         tepui run --gpu m1 -- vulkaninfo --summary\n  \
         tepui run --gpu m1 --check -- ./my-vulkan-program\n  \
+        tepui run --gpu skl --relaxed 7 -- ./my-vulkan-program\n  \
         tepui run --capture /tmp/cap -- ./my-vulkan-program && tepui decode /tmp/cap\n  \
         tepui run --stats new.json -- ./my-vulkan-program && tepui compare old.json new.json\n  \
         tools/mesa xvfb -- tepui run --gpu m1 -- tools/mesa run --icd none -- vkcube\n  \
@@ -43,7 +45,7 @@ pub const SHADER_INFO: &str = "shaders.jsonl";
         VK_DRIVER_FILES, VK_ICD_FILENAMES  set to the driver's manifest\n  \
         MESA_LOADER_DRIVER_OVERRIDE, LIBGL_KOPPER_DRI2, RUSTICL_ENABLE, LD_PRELOAD  set with --gl; preloaded libraries of \
         others are kept\n  \
-        TEPUI_*          set for the driver: VULKAN_GPU, CHECK, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
+        TEPUI_*          set for the driver: VULKAN_GPU, CHECK, RELAXED, THREADS, ABORT_ON_FAULT, CAPTURE,\n  \
         \x20                STATS, SHADER_INFO, COUNTS; with --gl also GPU"
 )]
 pub struct Args {
@@ -58,6 +60,11 @@ pub struct Args {
     /// loads without a wait.
     #[arg(long)]
     check: bool,
+    /// Execute in another order that the hardware may take, chosen by a number: where nothing orders them, commands, draws and
+    /// dispatches run later or earlier than others, and on Intel caches hold data back. A program whose barriers are right
+    /// gets the same results.
+    #[arg(long, value_name = "SEED")]
+    relaxed: Option<u64>,
     /// Save captures to this directory, one file per process, for `tepui decode`, `tepui replay` and
     /// `tepui debug`, and the source lines of shaders.
     #[arg(long, value_name = "DIR")]
@@ -90,6 +97,7 @@ pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
         gpu: vec![gpu],
         gl: false,
         check: true,
+        relaxed: None,
         capture: None,
         stats: None,
         counts: None,
@@ -127,6 +135,7 @@ fn command(args: &Args) -> Result<Command, String> {
     let gpus: Vec<_> = args.gpu.iter().map(|gpu| gpu.id()).collect();
     command.env(vulkan::GPU_VARIABLE, gpus.join(","));
     command.env(vulkan::CHECK_VARIABLE, if args.check { "1" } else { "0" });
+    command.env(RELAXED_VARIABLE, args.relaxed.map_or_else(String::new, |seed| seed.to_string()));
     command.env(vulkan::THREADS_VARIABLE, args.threads.to_string());
     command.env(vulkan::ABORT_VARIABLE, if args.abort_on_fault { "1" } else { "0" });
     if let Some(directory) = &args.capture {

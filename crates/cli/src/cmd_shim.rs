@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tepui_drm::call_log::CallLog;
 use tepui_gpus::counts::COUNTS_VARIABLE;
-use tepui_gpus::device::DeviceOptions;
+use tepui_gpus::device::{DeviceOptions, RELAXED_VARIABLE};
 use tepui_gpus::{Family, Feature, Gpu};
 
 use crate::library::SHIM;
@@ -29,6 +29,7 @@ use crate::{launch, shared};
     after_help = "Examples:\n  \
         tepui shim --gpu m1 -- vulkaninfo --summary\n  \
         tepui shim --gpu m1 --check -- ./my-compute-program\n  \
+        tepui shim --gpu skl --relaxed 7 -- ./my-compute-program\n  \
         tepui shim --gpu m2 -- tools/mesa run -- eglinfo -B -p surfaceless\n  \
         tepui shim --gpu mali-g610 -- tools/mesa run --arch arm64 -- vulkaninfo --summary\n\n\
         `tepui gpus` lists the GPUs. Statically linked and setuid programs cannot use them.\n\n\
@@ -37,7 +38,7 @@ use crate::{launch, shared};
         TEPUI_SHIM_LIB_AARCH64  its counterpart for arm64 programs on other machines, instead of the one that \
         tools/forwarder builds\n  \
         LD_PRELOAD       kept; the library is prepended\n  \
-        TEPUI_*          set for the library: GPU, SERVER, CHECK, THREADS, VERBOSE, ABORT_ON_FAULT, COVERAGE, COUNTS\n  \
+        TEPUI_*          set for the library: GPU, SERVER, CHECK, RELAXED, THREADS, VERBOSE, ABORT_ON_FAULT, COVERAGE, COUNTS\n  \
         TEPUI_LOG_CALLS  1 writes every kernel request to standard error"
 )]
 pub struct Args {
@@ -52,6 +53,11 @@ pub struct Args {
     /// loads without a wait.
     #[arg(long)]
     check: bool,
+    /// Execute in another order that the hardware may take, chosen by a number: where nothing orders them, commands, draws and
+    /// dispatches run later or earlier than others, and on Intel caches hold data back. A program whose barriers are right
+    /// gets the same results.
+    #[arg(long, value_name = "SEED")]
+    relaxed: Option<u64>,
     /// Worker threads of the model; 0 means one per core.
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
@@ -86,6 +92,7 @@ pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
         gpu,
         gpu_id: None,
         check: true,
+        relaxed: None,
         threads: 0,
         verbose: false,
         coverage: None,
@@ -122,6 +129,7 @@ impl Args {
         DeviceOptions {
             threads: self.threads,
             check: self.check,
+            relaxed: self.relaxed,
             report_refusals: self.verbose,
             abort_on_fault: self.abort_on_fault,
             coverage: self.coverage.clone(),
@@ -158,10 +166,14 @@ pub fn preload(command: &mut Command, gpu: Gpu) -> Result<(), String> {
 /// The program with its arguments and the environment variables of the shim.
 pub fn command(args: &Args) -> Result<Command, String> {
     let (program, arguments) = args.program.split_first().ok_or("no program")?;
+    if args.relaxed.is_some() && args.gpu().family() == Family::Mali {
+        return Err("--relaxed is not there for Mali yet; it is for AGX and Intel".into());
+    }
     let mut command = Command::new(program);
     command.args(arguments);
     preload(&mut command, args.gpu())?;
     command.env("TEPUI_CHECK", if args.check { "1" } else { "0" });
+    command.env(RELAXED_VARIABLE, args.relaxed.map_or_else(String::new, |seed| seed.to_string()));
     command.env("TEPUI_THREADS", args.threads.to_string());
     command.env("TEPUI_VERBOSE", if args.verbose { "1" } else { "0" });
     command.env("TEPUI_ABORT_ON_FAULT", if args.abort_on_fault { "1" } else { "0" });

@@ -243,10 +243,10 @@ impl Replayer {
                 "flushes and stalls of {family} are not checked yet; those of Intel are"
             ));
         }
-        if options.relaxed.is_some() && family != Family::Intel {
-            return Err(format!(
-                "relaxed execution is not there for {family} yet; it is for Intel"
-            ));
+        if options.relaxed.is_some() && family == Family::Mali {
+            return Err(
+                "relaxed execution is not there for Mali yet; it is for Intel and AGX".into()
+            );
         }
         match family {
             Family::Intel => intel_replayer(process, options),
@@ -338,6 +338,7 @@ fn agx_replayer(options: &ReplayOptions) -> agx::Replayer {
     let model = tepui_agx_model::Options {
         threads: options.threads,
         check: options.check,
+        relaxed: options.relaxed,
         draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()
     };

@@ -16,8 +16,18 @@ use tepui_mali_kernel as mali;
 use crate::counts::Counting;
 use crate::{Feature, Gpu, Unsupported};
 
-/// Set to 1, compute launches of virtual AGX devices between two barriers run in reverse order, so that missing barriers show.
-pub const REORDER_VARIABLE: &str = "TEPUI_REORDER_LAUNCHES";
+/// The seed of relaxed execution, a number.
+pub const RELAXED_VARIABLE: &str = "TEPUI_RELAXED";
+
+/// The seed that [`RELAXED_VARIABLE`] names. Text that is no number is said on standard error.
+#[must_use]
+pub fn relaxed_of_environment() -> Option<u64> {
+    let text = std::env::var(RELAXED_VARIABLE).ok().filter(|text| !text.is_empty())?;
+    let complain = |_: &_| {
+        eprintln!("tepui: {RELAXED_VARIABLE}={text}: not a number; executing in the usual order");
+    };
+    text.parse().inspect_err(complain).ok()
+}
 
 /// Options of a virtual device.
 #[derive(Clone, Default)]
@@ -27,6 +37,8 @@ pub struct DeviceOptions {
     /// The model reports errors that silicon would hide: reads of memory and registers that were never
     /// written, uses of loads that were not waited for.
     pub check: bool,
+    /// The seed of relaxed execution: in another order that the hardware may take.
+    pub relaxed: Option<u64>,
     /// Each refused request is reported on standard error, with the reason.
     pub report_refusals: bool,
     /// The buffer object with this number, counted from 1, cannot be made.
@@ -147,6 +159,7 @@ fn intel_device(
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
             check: options.check || findings.is_some(),
+            relaxed: options.relaxed,
             ..Default::default()
         },
         observer: counting.or(observer),
@@ -171,7 +184,7 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
             threads: options.threads,
             check: options.check || audit,
             audit,
-            reorder_launches: std::env::var_os(REORDER_VARIABLE).is_some_and(|v| v == "1"),
+            relaxed: options.relaxed,
             coverage: options.coverage.as_deref().and_then(agx_coverage),
             ..Default::default()
         },

@@ -110,6 +110,7 @@ fn shared_device(gpu: Gpu) -> tepui_vulkan::Result<Arc<dyn VirtualDevice>> {
     let options = DeviceOptions {
         threads: number(THREADS_VARIABLE).unwrap_or(0),
         check: is_set(CHECK_VARIABLE),
+        relaxed: crate::device::relaxed_of_environment(),
         counts: crate::counts::file_of_environment(),
         abort_on_fault: is_set(ABORT_VARIABLE),
         failing_allocation: std::env::var(FAIL_VARIABLE).ok().and_then(|n| n.parse().ok()),

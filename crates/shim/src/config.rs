@@ -18,6 +18,8 @@ pub struct Config {
     pub gpu: Gpu,
     /// `TEPUI_CHECK=1`: the model reports errors that silicon does not, such as missing waits.
     pub check: bool,
+    /// `TEPUI_RELAXED`: the seed of relaxed execution, which takes another order that the hardware may take.
+    pub relaxed: Option<u64>,
     /// `TEPUI_THREADS`: the model's worker threads; 0 means one per core.
     pub threads: usize,
     /// `TEPUI_VERBOSE=1`: each refused request is reported with its reason.
@@ -60,6 +62,7 @@ impl Config {
         Some(Config {
             gpu,
             check: is_on("TEPUI_CHECK"),
+            relaxed: tepui_gpus::device::relaxed_of_environment(),
             threads,
             verbose: is_on("TEPUI_VERBOSE"),
             abort_on_fault: is_on("TEPUI_ABORT_ON_FAULT"),

@@ -27,6 +27,7 @@ pub fn state() -> Option<State> {
     let options = DeviceOptions {
         threads: config.threads,
         check: config.check,
+        relaxed: config.relaxed,
         report_refusals: config.verbose,
         abort_on_fault: config.abort_on_fault,
         coverage: config.coverage.clone(),

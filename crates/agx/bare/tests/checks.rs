@@ -161,9 +161,13 @@ fn an_invalid_encoding_is_a_fault_when_it_is_reached() {
     assert!(run("stop\n.hex ffffffffffffffff", Options::default()).is_ok());
 }
 
-/// Findings of a stream of two launches of 32 threads, with blocks between them; `u0_u1` points to words of 7.
-fn launches(first: &str, second: &str, between: &[Vec<u8>]) -> Vec<ReportKind> {
-    let options = Options { check: true, audit: true, ..Options::default() };
+/// Runs a stream of two launches of 32 threads, with blocks between them; `u0_u1` points to 1024 words of 7. Returns the findings, and the
+/// words afterwards.
+fn run_launches(
+    options: Options,
+    sources: [&str; 2],
+    between: &[Vec<u8>],
+) -> (Vec<ReportKind>, Vec<u32>) {
     let mut machine = Machine::new(options).expect("a machine");
     let buffer = machine.buffer(4096).expect("a buffer");
     buffer.write_words(&[7; 1024]).expect("bound");
@@ -175,25 +179,65 @@ fn launches(first: &str, second: &str, between: &[Vec<u8>]) -> Vec<ReportKind> {
             Dispatch { code: &code, uniforms: &uniforms, global, local, ..Dispatch::default() };
         machine.launch(&dispatch).expect("a launch")
     };
-    let (first, second) = (launch(first), launch(second));
+    let [first, second] = sources.map(&mut launch);
     let blocks = [&[first], between, &[second]].concat();
     let job = machine.prepare_stream(&blocks).expect("a job");
-    machine.submit(&job).expect("no fault").reports.iter().map(|report| report.kind).collect()
+    let reports = machine.submit(&job).expect("no fault").reports;
+    let words = buffer.read_words().expect("bound");
+    (reports.iter().map(|report| report.kind).collect(), words)
+}
+
+/// Findings of a stream of two launches with blocks between.
+fn launches(first: &str, second: &str, between: &[Vec<u8>]) -> Vec<ReportKind> {
+    let options = Options { check: true, audit: true, ..Options::default() };
+    run_launches(options, [first, second], between).0
+}
+
+/// Stores each thread's number to its word.
+const STORE: &str = "get_sr r1, sr80\ndevice_store 0, i32, x, r1, u0_u1, r1, unsigned, 0\nstop";
+
+/// Copies each thread's word to the one 32 words later.
+fn copying() -> String {
+    format!(
+        "get_sr r1, sr80\n{LOAD}wait 0\niadd r3, r1, 32\ndevice_store 0, i32, x, r2, u0_u1, r3, unsigned, 0\nstop"
+    )
+}
+
+/// A barrier block of the compute control stream.
+fn barrier() -> Vec<u8> {
+    cdm::Barrier::default().pack().expect("it fits").to_vec()
+}
+
+/// With relaxed execution, launches run in either order unless a barrier block is between them.
+#[test]
+fn another_order_shows_a_missing_barrier() {
+    let load = copying();
+    let copied = |between: &[Vec<u8>], relaxed| {
+        let options = Options { relaxed, ..Options::default() };
+        let (_, words) = run_launches(options, [STORE, &load], between);
+        let numbers: Vec<u32> = (0..32).collect();
+        assert_eq!(words[..32], numbers);
+        let is_new = words[32..64] == numbers;
+        assert!(is_new || words[32..64] == [7; 32], "{words:?}");
+        is_new
+    };
+    let seeds = || (0..16).map(Some);
+    assert!(seeds().all(|seed| copied(&[barrier()], seed)));
+    let without: Vec<bool> = seeds().map(|seed| copied(&[], seed)).collect();
+    assert!(without.contains(&true) && without.contains(&false), "{without:?}");
+    assert_eq!(without, seeds().map(|seed| copied(&[], seed)).collect::<Vec<_>>());
+    assert!(copied(&[], None));
 }
 
 /// Launches of a stream run at the same time unless a barrier block is between them.
 #[test]
 fn a_missing_barrier_between_launches_is_found() {
-    let store = "get_sr r1, sr80\ndevice_store 0, i32, x, r1, u0_u1, r1, unsigned, 0\nstop";
-    let load = format!(
-        "get_sr r1, sr80\n{LOAD}wait 0\niadd r3, r1, 32\ndevice_store 0, i32, x, r2, u0_u1, r3, unsigned, 0\nstop"
-    );
-    let barrier = [cdm::Barrier::default().pack().expect("it fits").to_vec()];
-    assert_eq!(launches(store, &load, &[]), [ReportKind::MissingWait]);
-    assert_eq!(launches(store, &load, &barrier), []);
+    let (load, barrier) = (&copying(), [barrier()]);
+    assert_eq!(launches(STORE, load, &[]), [ReportKind::MissingWait]);
+    assert_eq!(launches(STORE, load, &barrier), []);
     // A write after a read.
-    assert_eq!(launches(&load, store, &[]), [ReportKind::MissingWait]);
-    assert_eq!(launches(&load, store, &barrier), []);
+    assert_eq!(launches(load, STORE, &[]), [ReportKind::MissingWait]);
+    assert_eq!(launches(load, STORE, &barrier), []);
     // Two reads, of which the stores leave memory as it was.
-    assert_eq!(launches(&load, &load, &[]), []);
+    assert_eq!(launches(load, load, &[]), []);
 }

@@ -1,6 +1,7 @@
 //! Compute data master: walks a compute control stream and launches its dispatches.
 
 use tepui_agx_packets::cdm;
+use tepui_order::relaxed::Choices;
 use tepui_packets::Packet;
 use tepui_softgpu::AddressSpace;
 
@@ -21,23 +22,15 @@ const MAX_WAITING: usize = 1 << 12;
 /// Runs a compute command to its end.
 pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault> {
     let mut stream = Stream::new(vm, Unit::Cdm, job.registers.ctrl_stream_base);
-    let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
-    let mut stats = JobStats::default();
-    let mut waiting = Vec::new();
-    let mut unordered = Unordered::default();
+    let mut launches = Launches::new(gpu, vm, job);
     for block in 0..BLOCK_BUDGET {
-        if stats.instructions + LAUNCH_COST * stats.launches + block > gpu.options.job_budget {
+        if launches.cost() + block > gpu.options.job_budget {
             return Err(stream.place(JobFault::endless(Unit::Cdm)));
         }
         match stream.block_type()? {
             0 => {
                 let (launch, size) = Launch::at(gpu, &stream)?;
-                stats.launches += 1;
-                if gpu.options.reorder_launches && waiting.len() < MAX_WAITING {
-                    waiting.push((launch, Stream::new(vm, Unit::Cdm, stream.at)));
-                } else {
-                    launch.run(gpu, &stream, job, &programs, &mut unordered, &mut stats)?;
-                }
+                launches.begin(launch, &stream)?;
                 stream.skip(size);
             }
             1 => {
@@ -46,14 +39,13 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
                 stream.link(link.target, size)?;
             }
             2 => {
-                run_waiting(&mut waiting, gpu, job, &programs, &mut unordered, &mut stats)?;
-                stats.report(&programs.unread());
+                launches.finish()?;
+                let mut stats = launches.stats;
+                stats.report(&launches.programs.unread());
                 return Ok(stats);
             }
-            // Dispatches run one after the other here, and all memory is coherent.
             3 => {
-                run_waiting(&mut waiting, gpu, job, &programs, &mut unordered, &mut stats)?;
-                unordered.barrier();
+                launches.barrier()?;
                 stream.skip(cdm::Barrier::INFO.size_bytes as u64);
             }
             4 => stream.pop()?,
@@ -63,19 +55,78 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
     Err(stream.fault("the control stream does not end"))
 }
 
-/// Runs launches between two barriers, the last one first.
-fn run_waiting(
-    waiting: &mut Vec<(Launch, Stream<'_>)>,
-    gpu: &Gpu,
-    job: &ComputeJob,
-    programs: &Programs<'_>,
-    unordered: &mut Unordered,
-    stats: &mut JobStats,
-) -> Result<(), JobFault> {
-    while let Some((launch, stream)) = waiting.pop() {
-        launch.run(gpu, &stream, job, programs, unordered, stats)?;
+/// The launches of a stream: executed one after the other on coherent memory, or with relaxed execution those between
+/// two barriers in another order.
+struct Launches<'a> {
+    gpu: &'a Gpu,
+    job: &'a ComputeJob,
+    programs: Programs<'a>,
+    stats: JobStats,
+    /// Launches since the last barrier, for the checker.
+    unordered: Unordered,
+    /// Launches since the last barrier that did not run yet.
+    waiting: Vec<(Launch, Stream<'a>)>,
+    /// The order of relaxed execution.
+    choices: Option<Choices>,
+}
+
+impl<'a> Launches<'a> {
+    fn new(gpu: &'a Gpu, vm: &'a AddressSpace, job: &'a ComputeJob) -> Launches<'a> {
+        // The order depends on the seed and the stream alone.
+        let stream = job.registers.ctrl_stream_base.rotate_left(32);
+        Launches {
+            gpu,
+            job,
+            programs: Programs::new(vm, job.usc_exec_base, &gpu.programs),
+            stats: JobStats::default(),
+            unordered: Unordered::default(),
+            waiting: Vec::new(),
+            choices: gpu.options.relaxed.map(|seed| Choices::new(seed ^ stream)),
+        }
     }
-    Ok(())
+
+    /// The cost so far, in instructions.
+    fn cost(&self) -> u64 {
+        self.stats.instructions + LAUNCH_COST * self.stats.launches
+    }
+
+    /// Runs a launch, at which the stream stands, now or before the next barrier.
+    fn begin(&mut self, launch: Launch, stream: &Stream<'a>) -> Result<(), JobFault> {
+        self.stats.launches += 1;
+        if self.choices.is_none() {
+            return self.run(&launch, stream);
+        }
+        self.waiting.push((launch, Stream::new(stream.vm, Unit::Cdm, stream.at)));
+        if self.waiting.len() == MAX_WAITING { self.run_one() } else { Ok(()) }
+    }
+
+    /// Orders the launches before with those after.
+    fn barrier(&mut self) -> Result<(), JobFault> {
+        self.finish()?;
+        self.unordered.barrier();
+        Ok(())
+    }
+
+    /// Runs all launches that wait.
+    fn finish(&mut self) -> Result<(), JobFault> {
+        while !self.waiting.is_empty() {
+            self.run_one()?;
+        }
+        Ok(())
+    }
+
+    /// Runs one of the launches that wait.
+    fn run_one(&mut self) -> Result<(), JobFault> {
+        let count = self.waiting.len();
+        let chosen = self.choices.as_mut().map_or(0, |choices| choices.below(count));
+        let (launch, stream) = self.waiting.swap_remove(chosen);
+        self.run(&launch, &stream)
+    }
+
+    fn run(&mut self, launch: &Launch, stream: &Stream<'_>) -> Result<(), JobFault> {
+        let Launches { gpu, job, programs, unordered, stats, .. } = self;
+        launch.run(gpu, stream, job, programs, unordered, stats)
+    }
 }
 
 /// Size of a launch.

@@ -36,9 +36,9 @@ pub struct Options {
     /// The launch block of the control stream has the two further words of the multi-cluster G14
     /// parts.
     pub wide_launch: bool,
-    /// Compute launches between two barriers of a stream run in reverse order. On silicon they may run at the same time, so that
-    /// a missing barrier shows; the default order hides it.
-    pub reorder_launches: bool,
+    /// A seed of relaxed execution: compute launches between two barriers of a stream run in an order chosen by it. On silicon
+    /// they may run at the same time, so that a missing barrier shows; the default order hides it.
+    pub relaxed: Option<u64>,
     /// Number of SIMD-groups that run a program before it is translated to host code, if the host
     /// supports that; `u32::MAX` interprets all programs. Results are the same.
     pub translate_after: u32,
@@ -74,7 +74,7 @@ impl Default for Options {
             instruction_budget: 1 << 32,
             job_budget: 1 << 44,
             wide_launch: false,
-            reorder_launches: false,
+            relaxed: None,
             translate_after: 16,
             target: None,
             prove: true,
