@@ -30,6 +30,7 @@ use crate::{cmd_run, cmd_shim, mutate};
         tepui check --own -- ./my-vulkan-program\n  \
         tepui check sum.comp --groups 4 --buffer 0=256,index\n  \
         tepui check --gpu skl -- ./my-vulkan-program\n  \
+        tepui check --gpu tgl sum.comp --groups 4 --buffer 0=256,index\n  \
         tepui check --mutate /tmp/cap\n  \
         tepui check --rules\n  \
         tepui check --explain dispatch-race\n\n\

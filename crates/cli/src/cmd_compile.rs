@@ -227,7 +227,7 @@ impl CompilerArgs {
             Gpu::Agx(_) => {}
             gpu => {
                 return Err(format!(
-                    "only `tepui compile` and `tepui exec` take {} so far; choose m1",
+                    "shaders for {} are taken by `tepui compile`, `tepui exec` and `tepui check` so far; choose m1",
                     gpu.id()
                 ));
             }

@@ -1,15 +1,20 @@
-//! `tepui compile` and `tepui exec` for Intel's GPUs.
+//! `tepui compile`, `tepui exec` and `tepui check` for Intel's GPUs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use tepui_check::{Finding, merge};
+use tepui_explore::compile as explore;
+use tepui_explore::findings::SourceMap;
 use tepui_explore::listing::{Line, SourceLines};
+use tepui_explore::run::{Contents, Inputs};
 use tepui_gpus::intel::Chip;
 use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_compiler::print::Text;
 use tepui_intel_compiler::{Options, Program, Snapshot, compile, compile_with};
 use tepui_intel_isa::Inst;
-use tepui_ir::{Shader, SrcLoc};
+use tepui_intel_model::{JobStats, finding};
+use tepui_ir::{Shader, SrcLoc, Stage};
 
 /// Options of the compiler from those of the command line.
 pub fn options(registers: u16) -> Options<'static> {
@@ -104,8 +109,7 @@ pub fn text(program: &Program, chip: &Chip, shader: &Shader, sources: &SourceLin
     out
 }
 
-/// Compiles a compute shader and runs it; buffers then hold what it left. Returns what the checker found, and the counts
-/// of threads and instructions.
+/// Compiles a compute shader and runs it; buffers then hold what it left.
 ///
 /// # Errors
 /// When it is not compiled, or does not run to its end.
@@ -114,7 +118,7 @@ pub fn exec(
     chip: &'static Chip,
     options: &Options,
     run: &mut Run,
-) -> Result<(Vec<String>, [u64; 2]), String> {
+) -> Result<(Program, JobStats), String> {
     let program = compile(shader, chip.generation, options).map_err(|e| e.to_string())?;
     let model = tepui_intel_model::Options { check: run.check, ..Default::default() };
     let machine = Machine::new(chip, model);
@@ -123,9 +127,38 @@ pub fn exec(
     let mut bindings = Bindings { buffers, push: run.push.clone(), sets, ..Bindings::default() };
     let stats = machine.run(&program, &mut bindings, run.groups).map_err(|e| e.to_string())?;
     run.buffers = bindings.buffers;
-    let report =
-        |r: &tepui_intel_model::Report| format!("{:#x}: {}: {}", r.at.offset, r.at.text, r.what);
-    Ok((stats.reports.iter().map(report).collect(), [stats.threads, stats.instructions]))
+    Ok((program, stats))
+}
+
+/// Compiles a compute shader, runs it with the checker, and gives the findings with the lines of its source.
+///
+/// # Errors
+/// As [`exec`].
+pub fn check(
+    shader: &mut Shader,
+    chip: &'static Chip,
+    text: &explore::Text,
+    inputs: &Inputs,
+) -> Result<Vec<Finding>, String> {
+    if shader.info.stage != Stage::Compute {
+        let stage = shader.info.stage;
+        return Err(format!(
+            "only compute shaders are run for Intel's GPUs so far, not {stage} shaders"
+        ));
+    }
+    if let Some(image) = inputs.images.first() {
+        let what = &image.what;
+        return Err(format!("`{what}`: images are not bound for Intel's GPUs yet"));
+    }
+    let bytes = |c: &Contents| c.words().iter().flat_map(|w| w.to_le_bytes()).collect();
+    let buffers = inputs.buffers.iter().map(|c| ((c.set, c.binding, 0), bytes(c))).collect();
+    let mut run = Run { buffers, push: Vec::new(), groups: inputs.groups, check: true };
+    let (program, stats) = exec(shader, chip, &Options::default(), &mut run)?;
+    let places = SourceMap::new(text, &program.code, lines(&program, chip, shader));
+    Ok(merge(stats.reports.iter().map(|report| Finding {
+        source: places.source(report.at.offset),
+        ..finding(report, String::new())
+    })))
 }
 
 /// Inputs of a shader's run.

@@ -48,6 +48,40 @@ fn findings_have_places_and_can_be_suppressed() {
     assert!(got.status.code() == Some(2) && text(&got.stderr).contains("`lane-rice` is no rule"));
 }
 
+/// Invocations read halves of workgroup memory that none writes, in line 8.
+const UNWRITTEN: &str = "#version 450
+layout(local_size_x = 32) in;
+layout(std430, set = 0, binding = 0) buffer B { uint b[]; };
+shared uint s[64];
+void main() {
+    s[gl_LocalInvocationIndex] = b[gl_LocalInvocationIndex];
+    barrier();
+    b[gl_LocalInvocationIndex] = s[gl_LocalInvocationIndex + 32];
+}
+";
+
+#[test]
+fn shaders_are_checked_on_gpus_with_a_compiler() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("wrong.comp"), UNWRITTEN).expect("written");
+    std::fs::write(at.join("right.comp"), UNWRITTEN.replace(" + 32]", " ^ 1]")).expect("written");
+    for gpu in ["m1", "skl", "tgl"] {
+        let check =
+            |file: &str| tepui(at, &["check", "--gpu", gpu, file, "--buffer", "0=64,index"]);
+        let (wrong, right) = (check("wrong.comp"), check("right.comp"));
+        let said = text(&wrong.stderr);
+        assert_eq!(wrong.status.code(), Some(1), "{gpu}: {said}");
+        assert!(said.contains("wrong.comp:8: error: "), "{gpu}: {said}");
+        assert!(said.contains("[unwritten-local]"), "{gpu}: {said}");
+        assert_eq!(right.status.code(), Some(0), "{gpu}: {}", text(&right.stderr));
+    }
+    std::fs::write(at.join("a.frag"), "#version 450\nvoid main() {}\n").expect("written");
+    let got = tepui(at, &["check", "--gpu", "skl", "a.frag"]);
+    assert_eq!(got.status.code(), Some(2));
+    assert!(text(&got.stderr).contains("only compute shaders are run for Intel's GPUs"));
+}
+
 #[test]
 fn assembly_is_run_and_debugged() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -53,7 +53,8 @@ impl SourceMap {
     }
 
     /// The line of the instruction at an offset, or of the nearest instruction before it that has one.
-    fn source(&self, offset: u32) -> Option<Source> {
+    #[must_use]
+    pub fn source(&self, offset: u32) -> Option<Source> {
         let mut before = self.lines.iter().take_while(|l| l.offset <= offset as usize);
         let line = before.by_ref().filter(|l| l.line != 0).last()?.line;
         let text = self.source.get(line as usize - 1)?.clone();

@@ -66,7 +66,9 @@ pub struct Contents {
 }
 
 impl Contents {
-    pub(crate) fn words(&self) -> Vec<u32> {
+    /// The words before the run.
+    #[must_use]
+    pub fn words(&self) -> Vec<u32> {
         if let Some(data) = &self.data {
             return data.clone();
         }

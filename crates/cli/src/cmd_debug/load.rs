@@ -12,9 +12,12 @@ use tepui_explore::listing::source_lines;
 use tepui_explore::record::{Group, record as record_text};
 use tepui_explore::run::{Contents, ImageInput, Inputs, RunOptions, SamplerInput, run};
 
+use tepui_gpus::Gpu;
+
 use super::captured;
 use crate::cmd_compile::CompilerArgs;
 use crate::cmd_exec::read_image;
+use crate::frontend::Module;
 
 /// Inputs of the run, and the SIMD-group that is recorded.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -124,6 +127,17 @@ pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Rec
 /// # Errors
 /// The file does not compile, or its job faults.
 pub fn check(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Vec<Finding>, String> {
+    if let Gpu::Intel(chip) = common.gpu {
+        let inputs = inputs(place)?;
+        let module = common.load(file)?;
+        let mut shader = common.translate_module(&module)?;
+        let text = Text {
+            name: file.display().to_string(),
+            text: source(file, &module),
+            ..Text::default()
+        };
+        return crate::intel::check(&mut shader, chip, &text, &inputs);
+    }
     let (text, inputs) = read(file, common, place)?;
     let outcome = run(&text, &inputs, RunOptions { check: true, ..RunOptions::default() });
     Ok(outcome.map_err(|e| e.to_string())?.findings)
@@ -134,11 +148,9 @@ pub fn is_assembly(file: &Path) -> bool {
     file.extension().is_some_and(|e| e == "s")
 }
 
-/// Reads a shader file and what it is run with.
-fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, Inputs), String> {
-    common.options()?;
-    let name = file.display().to_string();
-    let inputs = Inputs {
+/// The inputs of a run.
+fn inputs(place: &RunArgs) -> Result<Inputs, String> {
+    Ok(Inputs {
         size: numbers(&place.size, 256)?,
         groups: numbers(&place.groups, 1)?,
         vertices: place.vertices,
@@ -146,7 +158,22 @@ fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, In
         images: place.image.iter().map(|i| image(i)).collect::<Result<_, _>>()?,
         samplers: place.sampler.iter().map(|s| sampler(s)).collect::<Result<_, _>>()?,
         ..Inputs::default()
-    };
+    })
+}
+
+/// The text of a shader: the file's, else that of the debug information in its SPIR-V.
+fn source(file: &Path, module: &Module) -> String {
+    std::fs::read_to_string(file).unwrap_or_else(|_| {
+        let lines = source_lines(&module.words).into_iter().max_by_key(|(_, lines)| lines.len());
+        lines.map_or(String::new(), |(_, lines)| lines.join("\n"))
+    })
+}
+
+/// Reads a shader file and what it is run with.
+fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, Inputs), String> {
+    common.options()?;
+    let name = file.display().to_string();
+    let inputs = inputs(place)?;
     if is_assembly(file) {
         let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
         return Ok((Text { text, name, assembly: true, ..Text::default() }, inputs));
@@ -160,12 +187,7 @@ fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, In
             return Err(format!("{stage} shaders are debugged with the fragment shader alone"));
         }
     };
-    let lines = source_lines(&module.words).into_iter().max_by_key(|(_, lines)| lines.len());
-    let text = match lines {
-        Some((_, lines)) => lines.join("\n"),
-        None => String::new(),
-    };
-    let text = std::fs::read_to_string(file).unwrap_or(text);
+    let text = source(file, &module);
     let stage = Some(stage.to_owned());
     Ok((Text { text, stage, name, words: Some(module.words), ..Text::default() }, inputs))
 }

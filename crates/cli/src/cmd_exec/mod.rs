@@ -251,12 +251,12 @@ fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
     let buffers = before.iter().cloned().collect();
     let mut run = intel::Run { buffers, push, groups, check: args.check };
     let options = intel::options(args.common.registers);
-    let (found, [threads, instructions]) = intel::exec(&mut s, chip, &options, &mut run)?;
-    for finding in found {
-        eprintln!("tepui exec: {finding}");
+    let (_, stats) = intel::exec(&mut s, chip, &options, &mut run)?;
+    for r in &stats.reports {
+        eprintln!("tepui exec: {:#x}: {}: {}", r.at.offset, r.at.text, r.what);
     }
     save(args, &before, |slot| Ok(run.buffers.get(slot).cloned()))?;
-    eprintln!("{threads} threads, {instructions} instructions");
+    eprintln!("{} threads, {} instructions", stats.threads, stats.instructions);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::{Errno, gem::Gem, spawn};
-use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Report, Unit};
+use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Unit, finding};
 use tepui_softgpu::catch_panic;
 
 use crate::context::Context;
@@ -174,23 +174,5 @@ impl Worker {
                 Err(Errno::IO)
             }
         }
-    }
-}
-
-/// A report as a finding, with its position in the run.
-fn finding(report: &Report, first: String) -> tepui_check::Finding {
-    let shader = match report.kind.is_about_commands() {
-        true => String::new(),
-        false => format!("{:016x}", report.at.program),
-    };
-    tepui_check::Finding {
-        rule: report.kind.rule().to_owned(),
-        shader,
-        offset: report.at.offset,
-        instruction: report.at.text.clone(),
-        what: report.what.clone(),
-        count: 1,
-        first,
-        ..tepui_check::Finding::default()
     }
 }

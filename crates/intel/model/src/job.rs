@@ -92,6 +92,25 @@ impl ReportKind {
 /// A finding of the checker: a mistake in a program that silicon would hide.
 pub type Report = tepui_softgpu::Report<ReportKind>;
 
+/// A report as a finding, with its position in the run.
+#[must_use]
+pub fn finding(report: &Report, first: String) -> tepui_check::Finding {
+    let shader = match report.kind.is_about_commands() {
+        true => String::new(),
+        false => format!("{:016x}", report.at.program),
+    };
+    tepui_check::Finding {
+        rule: report.kind.rule().to_owned(),
+        shader,
+        offset: report.at.offset,
+        instruction: report.at.text.clone(),
+        what: report.what.clone(),
+        count: 1,
+        first,
+        ..tepui_check::Finding::default()
+    }
+}
+
 /// The hardware units that raise faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {

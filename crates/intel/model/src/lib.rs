@@ -44,7 +44,7 @@ mod tiled_resources;
 pub use context::{Bases, HardwareContext};
 pub use gpu::{Gpu, Options, timestamp};
 pub use job::{
-    Batch, FaultKind, JobFault, JobStats, ProgramPoint, Removals, Report, ReportKind, Unit,
+    Batch, FaultKind, JobFault, JobStats, ProgramPoint, Removals, Report, ReportKind, Unit, finding,
 };
 pub use picture::Picture;
 pub use registers::Registers;
