@@ -12,7 +12,7 @@ use tepui_passes::lower_ycbcr::{Conversion, Model, Source};
 use vulkanalia_sys as vk;
 use xxhash_rust::xxh3;
 
-use crate::backend::{Backend, SamplerInfo};
+use crate::backend::{Backend, SamplerInfo, SubgroupSize};
 use crate::descriptor::{Binding, DescriptorType, SetLayout};
 use crate::state::{AdvancedBlend, BiasUnit, Blend, Groups, Stencil, VertexAttribute};
 
@@ -184,7 +184,7 @@ structures! {
     VertexAttribute { binding, format, offset }
     AdvancedBlend { source_straight, destination_straight, overlap, clamp }
     Blend { colour, alpha, advanced }
-    BiasUnit { unorm, exact }
+    BiasUnit { unorm, one, exact }
     Stencil { fail, pass, depth_fail, compare }
     SamplerInfo { core, border, border_format, opaque_black, reduction }
     Conversion { format, model, full_range, swizzle, cosited, linear_chroma }
@@ -207,6 +207,16 @@ impl Key for Source {
             Source::Component(c) => (0u8, c).add_to(key),
             Source::Zero => 1u8.add_to(key),
             Source::One => 2u8.add_to(key),
+        }
+    }
+}
+
+impl Key for SubgroupSize {
+    fn add_to(&self, key: &mut Vec<u8>) {
+        match *self {
+            SubgroupSize::Constant => 0u8.add_to(key),
+            SubgroupSize::Varying => 1u8.add_to(key),
+            SubgroupSize::Required(size) => (2u8, size).add_to(key),
         }
     }
 }

@@ -17,7 +17,9 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{handle, maybe, slice};
-use crate::pipeline::{STAGES, Source, Translated, constants, hash_of, link, shader_of};
+use crate::pipeline::{
+    STAGES, Source, Translated, constants, hash_of, link, shader_of, subgroup_size,
+};
 use crate::state::{GraphicsState, Groups};
 
 /// A shader object.
@@ -81,6 +83,10 @@ impl Binary {
     }
 }
 
+fn may_vary(flags: vk::ShaderCreateFlagsEXT) -> bool {
+    flags.contains(vk::ShaderCreateFlagsEXT::ALLOW_VARYING_SUBGROUP_SIZE)
+}
+
 /// The error of a binary that another build or device made.
 fn incompatible() -> Error {
     Error::new(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT, "a shader binary of another driver")
@@ -113,6 +119,7 @@ impl<B: Backend> Front<B> {
                     entry: CStr::from_ptr(info.name).to_string_lossy(),
                     stage: info.stage,
                     spec: constants(info.specialization_info),
+                    subgroup_size: subgroup_size(words, may_vary(info.flags), info.next),
                 };
                 return Self::of(d, &source, info.flags, sets);
             }
@@ -124,6 +131,7 @@ impl<B: Backend> Front<B> {
                 entry: own.entry.into(),
                 stage: vk::ShaderStageFlags::from_bits_truncate(own.stage),
                 spec: own.spec,
+                subgroup_size: subgroup_size(&own.words, may_vary(info.flags), info.next),
             };
             if source.stage != info.stage {
                 return Err(incompatible());
@@ -154,7 +162,12 @@ impl<B: Backend> Front<B> {
         let mut binary = d.cache_header.to_vec();
         binary.extend(own.write());
         Ok(Front {
-            translated: Translated { ir, key, robust: d.robust },
+            translated: Translated {
+                ir,
+                key,
+                robust: d.robust,
+                subgroup_size: source.subgroup_size,
+            },
             sets,
             binary,
             stage: source.stage,

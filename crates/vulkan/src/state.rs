@@ -70,6 +70,8 @@ pub struct Blend {
 pub struct BiasUnit {
     /// Whether it is that of fixed point, for any format.
     pub unorm: bool,
+    /// Whether it is one.
+    pub one: bool,
     /// Whether it is exact, instead of up to twice as much.
     pub exact: bool,
 }
@@ -86,6 +88,7 @@ impl BiasUnit {
         info.map_or(BiasUnit::default(), |i| BiasUnit {
             unorm: i.depth_bias_representation
                 == vk::DepthBiasRepresentationEXT::LEAST_REPRESENTABLE_VALUE_FORCE_UNORM,
+            one: i.depth_bias_representation == vk::DepthBiasRepresentationEXT::FLOAT,
             exact: i.depth_bias_exact == vk::TRUE,
         })
     }
@@ -247,7 +250,7 @@ state! {
         /// Constant part, clamp and slope of the depth bias.
         depth_bias: [f32; 3] = [0.0; 3],
         /// Unit of the constant part.
-        depth_bias_unit: BiasUnit = BiasUnit { unorm: false, exact: false },
+        depth_bias_unit: BiasUnit = BiasUnit { unorm: false, one: false, exact: false },
     }
     /// Whether there is a depth bias.
     10 DEPTH_BIAS_ENABLE [DEPTH_BIAS_ENABLE] {

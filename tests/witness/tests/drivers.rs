@@ -6,7 +6,7 @@
 //! variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on
 //! the virtual Mali-G610, all of it arm64 programs): one in eight if it is `slice`, the long ones only if it is `all`. Cases that draw run on Tepui's driver three times
 //! more: with pipelines linked from libraries, with dynamic state, and with shader objects. Some
-//! groups run once more without compressed images, some with draws in small pieces, some on a render node, through ioctls, and nearly all are a test
+//! groups run once more without compressed images, some with draws in small pieces, some on a render node, through ioctls, and all are a test
 //! `tepui-skl::CASE`, too (Tepui's own driver on the virtual Skylake), of which one in four is `tepui-tgl::CASE`. A driver on the virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
 //! missing component fails the tests, and so does a case that compares nothing. The cases of a group
@@ -66,9 +66,6 @@ const DRAWN: &[&str] = &[
 
 /// Groups that Tepui's driver runs on a render node, too.
 const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
-
-/// Groups that Tepui's driver does not run on the virtual Skylake and Tiger Lake: its compiler does not have all operations of subgroups.
-const NOT_ON_INTEL: &[&str] = &["subgroup"];
 
 /// Groups with images that Tepui's driver compresses: they run without compression, too.
 const COMPRESSED: &[&str] =
@@ -421,11 +418,9 @@ fn main() -> ExitCode {
         if ON_A_NODE.contains(&group_of(&name).as_str()) {
             drivers.push(Driver::TepuiNode);
         }
-        if !NOT_ON_INTEL.contains(&group_of(&name).as_str()) {
-            drivers.push(Driver::TepuiSkylake);
-            if on_tiger_lake {
-                drivers.push(Driver::TepuiTigerLake);
-            }
+        drivers.push(Driver::TepuiSkylake);
+        if on_tiger_lake {
+            drivers.push(Driver::TepuiTigerLake);
         }
         for driver in drivers {
             let test = format!("{}::{name}", driver.name());

@@ -293,6 +293,8 @@ impl Backend for Agx {
             reductions,
             null_images,
             partial_state,
+            // All subgroups have 32 invocations.
+            subgroup_size: _,
         } = info;
         let origin = Origin { key, programs, captures, reductions, null_images };
         let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };

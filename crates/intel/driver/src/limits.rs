@@ -4,6 +4,7 @@
 //! compiler and the encoder have so far.
 
 use tepui_intel_chips::{Chip, Generation, VENDOR_ID};
+use tepui_intel_compiler::max_threads;
 use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
@@ -13,6 +14,7 @@ use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::descriptor::UNIFORM_UNIT_B;
 use crate::graphics::pixel::MAX_SAMPLE_PLACE;
+use crate::shader::SUBGROUP_SIZE;
 
 /// Driver ID. Only registered ones have names, and unregistered ones may be returned (Vulkan specification, "Physical Device
 /// Enumeration"): this one spells "TEPU".
@@ -27,6 +29,18 @@ const MAX_SAMPLERS: u32 = 4000;
 const MAX_LATE: u32 = 1 << 19;
 /// Bytes of the largest allocation.
 const MAX_MEMORY: u64 = 1 << 32;
+
+/// Operations of subgroups.
+const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::BASIC
+    .union(vk::SubgroupFeatureFlags::VOTE)
+    .union(vk::SubgroupFeatureFlags::ARITHMETIC)
+    .union(vk::SubgroupFeatureFlags::BALLOT)
+    .union(vk::SubgroupFeatureFlags::SHUFFLE)
+    .union(vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE)
+    .union(vk::SubgroupFeatureFlags::CLUSTERED)
+    .union(vk::SubgroupFeatureFlags::QUAD)
+    .union(vk::SubgroupFeatureFlags::ROTATE)
+    .union(vk::SubgroupFeatureFlags::ROTATE_CLUSTERED);
 
 /// The only memory type, as a bit.
 pub const MEMORY_TYPES: u32 = 1;
@@ -59,7 +73,10 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_shader_draw_parameters", 1),
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
+    ("VK_KHR_shader_float_controls2", 1),
     ("VK_KHR_shader_integer_dot_product", 1),
+    ("VK_KHR_shader_subgroup_extended_types", 1),
+    ("VK_KHR_shader_subgroup_rotate", 2),
     ("VK_KHR_shader_terminate_invocation", 1),
     ("VK_KHR_uniform_buffer_standard_layout", 1),
     ("VK_KHR_variable_pointers", 1),
@@ -71,6 +88,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_color_write_enable", 1),
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
+    ("VK_EXT_depth_bias_control", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
     ("VK_EXT_descriptor_indexing", 2),
@@ -101,7 +119,10 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
     ("VK_EXT_shader_object", 1),
     ("VK_EXT_shader_stencil_export", 1),
+    ("VK_EXT_shader_subgroup_ballot", 1),
+    ("VK_EXT_shader_subgroup_vote", 1),
     ("VK_EXT_shader_viewport_index_layer", 1),
+    ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_texel_buffer_alignment", 1),
     ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_primitives_generated_query", 1),
@@ -141,7 +162,7 @@ fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
         max_descriptor_set_uniform_buffers_dynamic: MAX_DYNAMIC,
         max_descriptor_set_storage_buffers: 6 * MAX_DESCRIPTORS,
         max_descriptor_set_storage_buffers_dynamic: MAX_DYNAMIC,
-        max_descriptor_set_sampled_images: 6 * MAX_DESCRIPTORS,
+        max_descriptor_set_sampled_images: 9 * MAX_DESCRIPTORS,
         max_descriptor_set_storage_images: 6 * MAX_DESCRIPTORS,
         max_descriptor_set_input_attachments: 64,
         max_vertex_input_attributes: 28,
@@ -331,6 +352,8 @@ fn core_features() -> Features {
             runtime_descriptor_array,
             scalar_block_layout,
             uniform_buffer_standard_layout,
+            shader_subgroup_extended_types,
+            subgroup_broadcast_dynamic_id,
             buffer_device_address,
             buffer_device_address_capture_replay,
             vulkan_memory_model,
@@ -341,14 +364,20 @@ fn core_features() -> Features {
         v13: on!(PhysicalDeviceVulkan13Features {
             robust_image_access,
             inline_uniform_block,
+            descriptor_binding_inline_uniform_block_update_after_bind,
             shader_demote_to_helper_invocation,
             shader_terminate_invocation,
+            subgroup_size_control,
+            compute_full_subgroups,
             shader_zero_initialize_workgroup_memory,
             shader_integer_dot_product,
             maintenance4,
         }),
         v14: on!(PhysicalDeviceVulkan14Features {
             global_priority_query,
+            shader_subgroup_rotate,
+            shader_subgroup_rotate_clustered,
+            shader_float_controls2,
             bresenham_lines,
             rectangular_lines,
             smooth_lines,
@@ -403,6 +432,10 @@ fn feature_chain() -> Answers {
             PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT { primitives_generated_query }
             PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
             PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
+            PhysicalDeviceDepthBiasControlFeaturesEXT {
+                depth_bias_control, least_representable_value_force_unorm_representation,
+                float_representation, depth_bias_exact,
+            }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
             PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
             PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
@@ -438,9 +471,11 @@ fn property_chain(chip: &Chip) -> Answers {
         v11: vk::PhysicalDeviceVulkan11Properties {
             device_uuid: uuid,
             driver_uuid: uuid,
-            subgroup_size: 16,
-            subgroup_supported_stages: vk::ShaderStageFlags::COMPUTE,
-            subgroup_supported_operations: vk::SubgroupFeatureFlags::BASIC,
+            subgroup_size: u32::from(SUBGROUP_SIZE),
+            subgroup_supported_stages: vk::ShaderStageFlags::ALL_GRAPHICS
+                | vk::ShaderStageFlags::COMPUTE,
+            subgroup_supported_operations: SUBGROUP_OPERATIONS,
+            subgroup_quad_operations_in_all_stages: TRUE,
             point_clipping_behavior: vk::PointClippingBehavior::USER_CLIP_PLANES_ONLY,
             max_multiview_view_count: 16,
             max_multiview_instance_index: u32::MAX >> 4,
@@ -451,6 +486,13 @@ fn property_chain(chip: &Chip) -> Answers {
         v12: vk::PhysicalDeviceVulkan12Properties {
             driver_id: DRIVER,
             driver_name: name("Tepui Intel"),
+            // The suite that the figures in docs/conformance.md are of. Clients hide drivers that name none.
+            conformance_version: vk::ConformanceVersion {
+                major: 1,
+                minor: 3,
+                subminor: 0,
+                patch: 0,
+            },
             filter_minmax_single_component_formats: TRUE,
             filter_minmax_image_component_mapping: TRUE,
             supported_depth_resolve_modes: stencil_modes | vk::ResolveModeFlags::AVERAGE,
@@ -477,6 +519,10 @@ fn property_chain(chip: &Chip) -> Answers {
             max_descriptor_set_update_after_bind_input_attachments: 64,
             driver_info: info(concat!("Tepui ", env!("CARGO_PKG_VERSION"))),
             denorm_behavior_independence: independence,
+            shader_signed_zero_inf_nan_preserve_float16: TRUE,
+            shader_signed_zero_inf_nan_preserve_float32: TRUE,
+            shader_rounding_mode_rte_float16: TRUE,
+            shader_rounding_mode_rte_float32: TRUE,
             rounding_mode_independence: vk::ShaderFloatControlsIndependence::NONE,
             max_timeline_semaphore_value_difference: u64::MAX,
             ..Default::default()
@@ -484,10 +530,13 @@ fn property_chain(chip: &Chip) -> Answers {
         v13: vk::PhysicalDeviceVulkan13Properties {
             min_subgroup_size: 8,
             max_subgroup_size: 32,
-            max_compute_workgroup_subgroups: 56,
+            max_compute_workgroup_subgroups: max_threads(chip.generation),
+            required_subgroup_size_stages: vk::ShaderStageFlags::COMPUTE,
             max_inline_uniform_block_size: 4096,
             max_per_stage_descriptor_inline_uniform_blocks: 32,
+            max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: 32,
             max_descriptor_set_inline_uniform_blocks: 32,
+            max_descriptor_set_update_after_bind_inline_uniform_blocks: 32,
             max_inline_uniform_total_size: 1 << 16,
             storage_texel_buffer_offset_alignment_bytes: 16,
             uniform_texel_buffer_offset_alignment_bytes: 16,

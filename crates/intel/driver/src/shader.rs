@@ -7,8 +7,8 @@ use tepui_intel_compiler::patch::PatchInterface;
 use tepui_intel_compiler::stage::Tessellator;
 use tepui_intel_compiler::{FragmentState, Options, Program, StageInfo};
 use tepui_intel_isa::disasm;
-use tepui_ir::{Capture, Shader as Ir, Stage};
-use tepui_vulkan::backend::ShaderInfo;
+use tepui_ir::{Attrs, Builtin, Capture, Op, Shader as Ir, Stage};
+use tepui_vulkan::backend::{ShaderInfo, SubgroupSize};
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
 use tepui_vulkan::executable::Executable;
@@ -23,6 +23,9 @@ use crate::family::Intel;
 use crate::kernel::lock;
 use crate::pool::Piece;
 use crate::space;
+
+/// The size of subgroups that shaders read where it does not vary. source: Mesa, brw_compiler.h (`BRW_SUBGROUP_SIZE`)
+pub const SUBGROUP_SIZE: u8 = 32;
 
 /// A program where it can run.
 pub struct Variant {
@@ -131,6 +134,59 @@ impl Variant {
     }
 }
 
+/// Operations whose results depend on the size of subgroups.
+const OF_SUBGROUPS: [Op; 15] = [
+    Op::Ballot,
+    Op::Elect,
+    Op::VoteAny,
+    Op::VoteAll,
+    Op::VoteEqBits,
+    Op::VoteEqFloat,
+    Op::ReadLane,
+    Op::ReadFirst,
+    Op::Shuffle,
+    Op::ShuffleXor,
+    Op::ShuffleUp,
+    Op::ShuffleDown,
+    Op::Reduce,
+    Op::InclusiveScan,
+    Op::ExclusiveScan,
+];
+
+/// The number of channels that a shader's subgroups ask for; 0 for any. A shader that runs with any, and reads the size of its
+/// subgroups as a constant, gets [`SUBGROUP_SIZE`]: invocations after the last channel are those that do not run.
+/// source: Mesa, brw_nir.c (`get_subgroup_size`)
+fn width_of(ir: &mut Ir, size: SubgroupSize) -> Result<u8> {
+    let is_compute = ir.info.stage == Stage::Compute;
+    let size_of = Attrs::Builtin(Builtin::SubgroupSize);
+    match size {
+        SubgroupSize::Required(size) if is_compute && matches!(size, 8 | 16 | 32) => Ok(size as u8),
+        SubgroupSize::Required(size) => Err(Error::unsupported(format!(
+            "subgroups of {size} invocations: compute shaders have 8, 16 or 32"
+        ))),
+        SubgroupSize::Constant if is_compute => {
+            let of_subgroups = |i: &tepui_ir::InstData| match (i.op, i.attrs) {
+                (Op::LoadBuiltin, Attrs::Builtin(b)) => matches!(
+                    b,
+                    Builtin::SubgroupSize
+                        | Builtin::NumSubgroups
+                        | Builtin::SubgroupId
+                        | Builtin::SubgroupInvocationId
+                ),
+                (op, _) => OF_SUBGROUPS.contains(&op),
+            };
+            Ok(if ir.insts.values().any(of_subgroups) { SUBGROUP_SIZE } else { 0 })
+        }
+        SubgroupSize::Constant => {
+            for inst in ir.insts.values_mut().filter(|i| i.attrs == size_of) {
+                (inst.op, inst.attrs) = (Op::Const, Attrs::Const(u64::from(SUBGROUP_SIZE)));
+            }
+            Ok(0)
+        }
+        SubgroupSize::Varying => Ok(0),
+    }
+}
+
 /// State that a fragment program is compiled for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FragmentKey {
@@ -166,6 +222,8 @@ pub struct Shader {
     sets: Vec<Option<Arc<SetLayout<Intel>>>>,
     captures: bool,
     robust: bool,
+    /// Channels of a thread; 0 leaves them to the compiler.
+    width: u8,
     /// The only program of a stage that depends on no state.
     only: OnceLock<Arc<Variant>>,
     /// Programs of stages before the rasteriser that depend on others, or on state.
@@ -210,13 +268,15 @@ impl Shader {
     /// # Errors
     /// When it does not compile.
     pub fn new(device: &Weak<Device>, info: ShaderInfo<'_, Intel>) -> Result<Shader> {
-        let ShaderInfo { ir, sets, captures, robust, .. } = info;
+        let ShaderInfo { mut ir, sets, captures, robust, subgroup_size, .. } = info;
+        let width = width_of(&mut ir, subgroup_size)?;
         let shader = Shader {
             device: device.clone(),
             ir,
             sets: sets.to_vec(),
             captures,
             robust,
+            width,
             only: OnceLock::new(),
             before_pixels: Variants::default(),
             patch: Mutex::new(None),
@@ -240,8 +300,8 @@ impl Shader {
         let device = self.device.upgrade().ok_or_else(gone)?;
         let placements = placements(&self.sets);
         let mut ir = self.ir.clone();
-        let robust = self.robust;
-        let mut options = Options { sets: &placements, robust, ..Options::default() };
+        let (robust, width) = (self.robust, self.width);
+        let mut options = Options { sets: &placements, robust, width, ..Options::default() };
         match key {
             Key::Plain => {}
             Key::BeforePixels(key) => {

@@ -36,7 +36,7 @@ pub use device::{
 pub use object::{
     Addresses, Descriptor, ExplicitPlane, ExplicitPlanes, ImageInfo, MAX_PLANES, MAX_QUERY_VALUES,
     MAX_VIEW_FORMATS, PlaneMemory, QueryInfo, SamplerInfo, ShaderInfo, SparseLayout, Stages,
-    Subresource, ViewFormats, ViewInfo,
+    SubgroupSize, Subresource, ViewFormats, ViewInfo,
 };
 
 /// A GPU family's driver.

@@ -170,6 +170,19 @@ pub enum Descriptor<'a, B: Backend> {
     },
 }
 
+/// The size of a stage's subgroups, as its creation asks for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SubgroupSize {
+    /// Shaders read `VkPhysicalDeviceSubgroupProperties::subgroupSize`.
+    #[default]
+    Constant,
+    /// Shaders read the size that they have, which may be any: those of SPIR-V 1.6 and later, and with
+    /// `ALLOW_VARYING_SUBGROUP_SIZE`.
+    Varying,
+    /// This size.
+    Required(u32),
+}
+
 /// A shader on its way to machine code.
 pub struct ShaderInfo<'a, B: Backend> {
     /// The shader, specialised.
@@ -188,6 +201,8 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub sets: &'a [Option<Arc<SetLayout<B>>>],
     /// Out-of-bounds accesses of buffers are defined.
     pub robust: bool,
+    /// The size of subgroups.
+    pub subgroup_size: SubgroupSize,
     /// For shaders whose state is not known before they are linked or drawn with, which should be fast then: the state as far as it
     /// is known. They are those of pipeline libraries, of pipelines with dynamic state that makes variants, and shader objects.
     pub partial_state: Option<&'a GraphicsState>,

@@ -279,7 +279,8 @@ fn shaders_of<B: Backend>(
         if view_is_device(flags) {
             read_device_as_view(&mut ir, &mut key);
         }
-        *to = Some(Translated { ir, key, robust: *robust });
+        let (robust, subgroup_size) = (*robust, source.subgroup_size);
+        *to = Some(Translated { ir, key, robust, subgroup_size });
     }
     link(&mut stages);
     let mut shaders = Vec::with_capacity(STAGES.len());

@@ -16,7 +16,7 @@ pub(crate) use self::fixed::{set_inputs, set_locations};
 use self::graphics::graphics;
 pub(crate) use self::graphics::{key_of_compute, key_of_graphics};
 pub use self::source::Module;
-pub(crate) use self::source::{Source, constants, hash_of};
+pub(crate) use self::source::{Source, constants, hash_of, subgroup_size};
 use self::source::{captures, flags_of, made_from, objects, robust, sets_of, source_of};
 pub(crate) use self::stages::{STAGES, Translated, link, shader_of};
 use crate::backend::{Backend, Stages};
@@ -128,7 +128,8 @@ unsafe fn compute<B: Backend>(
             lower_dispatch_base::run(&mut ir);
             key = key.wrapping_add(1);
         }
-        let translated = Translated { ir, key, robust };
+        let subgroup_size = source[0].0.subgroup_size;
+        let translated = Translated { ir, key, robust, subgroup_size };
         let shader = shader_of(d, translated, sets_of(layout), programs, captures(flags), None)?;
         if let Some(cache) = programs.cache() {
             let shaders = objects(&[Some(shader.clone())]);

@@ -10,7 +10,7 @@ use vulkanalia_sys::{self as vk};
 use xxhash_rust::xxh3;
 
 use super::PipelineLayout;
-use crate::backend::Backend;
+use crate::backend::{Backend, SubgroupSize};
 use crate::binary::Captured;
 use crate::cache;
 use crate::chain;
@@ -81,6 +81,33 @@ pub(crate) struct Source<'a> {
     pub stage: vk::ShaderStageFlags,
     /// Values of specialisation constants.
     pub spec: Vec<(u32, u64)>,
+    /// The size of subgroups.
+    pub subgroup_size: SubgroupSize,
+}
+
+/// The size of a stage's subgroups: what its chain requires, or else whether it may vary.
+///
+/// # Safety
+/// The chain is valid.
+pub(crate) unsafe fn subgroup_size(
+    words: &[u32],
+    may_vary: bool,
+    next: *const c_void,
+) -> SubgroupSize {
+    // SAFETY: the chain is the application's and valid.
+    let required: Option<&vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo> = unsafe {
+        chain::find(
+            next,
+            vk::StructureType::PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+        )
+    };
+    // The second word is the version.
+    let is_newer = words.get(1).is_some_and(|&version| version >= 0x1_0600);
+    match required {
+        Some(r) => SubgroupSize::Required(r.required_subgroup_size),
+        None if may_vary || is_newer => SubgroupSize::Varying,
+        None => SubgroupSize::Constant,
+    }
 }
 
 /// The source of a stage.
@@ -108,7 +135,10 @@ pub(super) unsafe fn source_of<'a>(
                 ));
             }
         };
+        let may_vary =
+            info.flags.contains(vk::PipelineShaderStageCreateFlags::ALLOW_VARYING_SUBGROUP_SIZE);
         Ok(Source {
+            subgroup_size: subgroup_size(words, may_vary, info.next),
             words,
             hash: words_hash,
             entry: CStr::from_ptr(info.name).to_string_lossy(),
@@ -123,7 +153,9 @@ pub(super) unsafe fn source_of<'a>(
 pub(super) fn made_from(stages: &[&(Source<'_>, bool)], flags: vk::PipelineCreateFlags2) -> u128 {
     let dispatch_base = flags.contains(vk::PipelineCreateFlags2::DISPATCH_BASE);
     let switches = [captures(flags), dispatch_base, view_is_device(flags)];
-    let stages = stages.iter().map(|(s, robust)| (s.hash, s.stage, *robust, &*s.entry, &s.spec));
+    let stages = stages
+        .iter()
+        .map(|(s, robust)| (s.hash, (s.stage, s.subgroup_size), *robust, &*s.entry, &s.spec));
     key_of(&(switches, stages.collect::<Vec<_>>()))
 }
 
@@ -164,7 +196,7 @@ impl Source<'_> {
             .filter(|(.., b)| !b.conversions.is_empty())
             .map(|(set, n, b)| (set, n, b.planes, &b.conversions))
             .collect();
-        Ok((shader, key_of(&(self.hash, options, conversions))))
+        Ok((shader, key_of(&(self.hash, options, conversions, self.subgroup_size))))
     }
 }
 

@@ -8,7 +8,7 @@ use tepui_passes::link_stages;
 use vulkanalia_sys as vk;
 use xxhash_rust::xxh3;
 
-use crate::backend::{Backend, ShaderInfo};
+use crate::backend::{Backend, ShaderInfo, SubgroupSize};
 use crate::cache::Programs;
 use crate::descriptor::SetLayout;
 use crate::device::Device;
@@ -33,6 +33,8 @@ pub(crate) struct Translated {
     pub key: u128,
     /// Out-of-bounds accesses of buffers are defined.
     pub robust: bool,
+    /// The size of subgroups.
+    pub subgroup_size: SubgroupSize,
 }
 
 /// Links the stages that there are, from the last to the first, since a stage may not read what it need not write.
@@ -76,7 +78,7 @@ pub(crate) fn read_device_as_view(ir: &mut tepui_ir::Shader, key: &mut u128) {
 /// or drawn with.
 pub(crate) fn shader_of<B: Backend>(
     d: &Device<B>,
-    Translated { ir, key, robust }: Translated,
+    Translated { ir, key, robust, subgroup_size }: Translated,
     sets: &[Option<Arc<SetLayout<B>>>],
     programs: &Arc<Programs>,
     captures: bool,
@@ -91,6 +93,7 @@ pub(crate) fn shader_of<B: Backend>(
         null_images: d.null_images,
         sets,
         robust,
+        subgroup_size,
         partial_state,
     };
     Ok(Arc::new(B::shader(&d.inner, info)?))

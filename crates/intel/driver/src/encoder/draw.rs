@@ -315,6 +315,7 @@ impl Encoder {
             area: targets.area,
             colours: targets.colours,
             depth: targets.depth,
+            float_depth: targets.float_depth,
             stencil: targets.stencil,
             index_bytes,
             buffers: p.buffers,

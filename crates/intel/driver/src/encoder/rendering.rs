@@ -40,6 +40,8 @@ pub struct Targets {
     pub colours: u8,
     /// There is a depth attachment.
     pub depth: bool,
+    /// The depth attachment has floats.
+    pub float_depth: bool,
     /// There is a stencil attachment.
     pub stencil: bool,
     /// Address of the surface state of no attachment, of the size of the rendering.
@@ -121,6 +123,10 @@ impl Encoder {
             states: [nothing; MAX_COLOURS],
             colours: 0,
             depth: r.depth.is_some(),
+            float_depth: r.depth.as_ref().is_some_and(|a| {
+                a.image.image.planes[0].layout.desc().shape.format
+                    != tepui_format::Format::D16_UNORM
+            }),
             stencil: r.stencil.is_some(),
             nothing,
         };

@@ -79,6 +79,8 @@ pub struct Context<'a> {
     pub colours: u8,
     /// There is a depth attachment, and a stencil attachment.
     pub depth: bool,
+    /// The depth attachment has floats.
+    pub float_depth: bool,
     /// There is a stencil attachment.
     pub stencil: bool,
     /// Bytes of an index; 0 for draws without indices.
@@ -217,7 +219,12 @@ pub static RULES: &[Rule] = &[
         SHADERS,
         raster::clip,
     ),
-    packets("sf", any(&[Groups::LINE_WIDTH, Groups::PROVOKING]), SHADERS, raster::sf),
+    packets(
+        "sf",
+        any(&[Groups::LINE_WIDTH, Groups::PROVOKING, Groups::DEPTH_BIAS]),
+        SHADERS.union(Causes::RENDERING),
+        raster::sf,
+    ),
     packets(
         "raster",
         any(&[
@@ -233,7 +240,7 @@ pub static RULES: &[Rule] = &[
             Groups::LINE_MODE,
             Groups::LINE_WIDTH,
         ]),
-        NONE,
+        Causes::RENDERING,
         raster::raster,
     ),
     packets("stipple", Groups::LINE_STIPPLE, NONE, raster::stipple),

@@ -55,6 +55,7 @@ pub fn sf(c: &Context<'_>, out: &mut Out) -> Result<()> {
         // False takes it from vertices.
         point_width_source: !c.outputs.point_size,
         line_width: c.state.line_width,
+        legacy_global_depth_bias_enable: bias_unit(c).is_some(),
         triangle_fan_provoking_vertex_select: fan,
         line_strip_list_provoking_vertex_select: line,
         triangle_strip_list_provoking_vertex_select: triangle,
@@ -116,6 +117,17 @@ pub fn stipple(c: &Context<'_>, out: &mut Out) -> Result<()> {
     })
 }
 
+/// The unit of the constant part of the depth bias where it is not the depth format's. source: Mesa, genX_gfx_state.c: Legacy Global
+/// Depth Bias Enable makes the hardware's unit 1
+fn bias_unit(c: &Context<'_>) -> Option<f32> {
+    let unit = c.state.depth_bias_unit;
+    if unit.one {
+        return Some(1.0);
+    }
+    // The step of fixed point of as many bits as the float's fraction and its first bit.
+    (unit.unorm && c.float_depth).then_some(1.0 / (1 << 24) as f32)
+}
+
 /// 3DSTATE_RASTER.
 pub fn raster(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let s = c.state;
@@ -125,6 +137,7 @@ pub fn raster(c: &Context<'_>, out: &mut Out) -> Result<()> {
         _ => 0,
     };
     let [constant, clamp, slope] = s.depth_bias;
+    let constant = constant * bias_unit(c).unwrap_or(1.0);
     let clips = s.depth_clip.unwrap_or(!s.depth_clamp);
     let (api_mode, several) = modes(c);
     out.put(&State3dRaster {
