@@ -56,6 +56,9 @@ pub struct Foreign {
 /// The variable that adds the row of the virtual Mali. The row needs a Rust target that not every machine has.
 const MALI: &str = "TEPUI_WITNESS_MALI";
 
+/// The variable that selects rows of [`TESTED`]: their names, with commas between.
+const ROWS: &str = "TEPUI_PROGRAMS_ON";
+
 /// Mesa's drivers that draw on the CPU: lavapipe (Vulkan) and llvmpipe (OpenGL).
 pub const REFERENCE: Driver = Driver {
     name: "cpu",
@@ -128,6 +131,25 @@ const NOT_ON_TEPUI: &[(&str, &str)] = &[
 /// Rounding differences that a scene amplifies until they are as large as its colours.
 const MEDIUM_PRECISION: &str = "`mediump` floats have 16 bits on this driver, 32 on the others";
 
+/// Tepui's own Vulkan driver, and zink over it, on the virtual Skylake.
+const TEPUI_SKYLAKE: Driver =
+    Driver { name: "tepui-skl", gpu: Some("skl"), has_opengl: false, ..TEPUI };
+
+/// The same driver on the virtual Tiger Lake.
+const TEPUI_TIGER_LAKE: Driver = Driver {
+    name: "tepui-tgl",
+    gpu: Some("tgl"),
+    left_out: &[
+        NOT_ON_TEPUI,
+        &[("vkmark/cube_dri3", IRIS), ("vkmark/cube_wayland_dma_bufs", IRIS)],
+    ],
+    ..TEPUI_SKYLAKE
+};
+
+/// The compositor draws on the same virtual GPU.
+const IRIS: &str =
+    "the compositor's driver, iris, leaves the screen black on the virtual Tiger Lake";
+
 /// ANV (Vulkan), zink over it and `iris` (OpenGL) on the virtual Skylake.
 const SKYLAKE: Driver = Driver {
     name: "skl",
@@ -194,6 +216,8 @@ pub const TESTED: &[Driver] = &[
         ..M1
     },
     TEPUI,
+    TEPUI_SKYLAKE,
+    TEPUI_TIGER_LAKE,
     SKYLAKE,
     // The driver without compressed colours, hierarchical depth and fast clears.
     Driver {
@@ -314,6 +338,11 @@ impl Driver {
 
     /// Whether the driver runs the program of this name.
     pub fn runs(&self, program: &str) -> bool {
+        if let Ok(rows) = std::env::var(ROWS)
+            && !rows.split(',').any(|name| name == self.name)
+        {
+            return false;
+        }
         if let Some(foreign) = &self.foreign {
             let Some(value) = std::env::var_os(MALI) else { return false };
             let programs = if value == "slice" { foreign.slice } else { foreign.programs };
@@ -349,6 +378,15 @@ impl Driver {
             return Err(format!("{}: {} is not loaded\n{maps}", self.name, self.library));
         }
         Ok(())
+    }
+}
+
+/// An error if [`ROWS`] names a row that does not exist.
+pub fn check_rows() -> Result<(), String> {
+    let Ok(rows) = std::env::var(ROWS) else { return Ok(()) };
+    match rows.split(',').find(|row| TESTED.iter().all(|driver| driver.name != *row)) {
+        Some(row) => Err(format!("{ROWS}: no driver is called {row}")),
+        None => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@
 //! a program that computes runs it on each of these drivers; the program compares. A component that
 //! is missing fails the tests.
 //!
-//! `cargo test --release -p tepui-programs -- vkmark` runs a part. The pictures stay in
+//! `cargo test --release -p tepui-programs -- vkmark` runs a part, and with `TEPUI_PROGRAMS_ON=tepui,skl` only on these drivers. The pictures stay in
 //! `target/tmp/programs`, one folder per program, with their differences in `difference`.
 
 mod browser;
@@ -30,6 +30,10 @@ use programs::{PROGRAMS, Program};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
+    if let Err(error) = drivers::check_rows() {
+        eprintln!("{error}");
+        return ExitCode::FAILURE;
+    }
     let mut trials = Vec::new();
     let mut test = |name: String, run: Box<dyn Fn() -> Result<(), String> + Send>| {
         trials.push(Trial::test(name, move || run().map_err(Failed::from)));
