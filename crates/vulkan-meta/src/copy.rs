@@ -110,6 +110,21 @@ pub fn buffer_image<E: MetaEncoder>(
     texels(e, &(from, part.first), &(memory(bytes), [0; 3]), part.size, 1)
 }
 
+/// Writes a texel to all texels of a part of an image. All rows are copies of one in memory.
+///
+/// # Errors
+/// As [`buffer_image`].
+pub fn fill_image<E: MetaEncoder>(
+    e: &mut E,
+    image: &ImageCopy<'_, E::Backend>,
+    texel: &[u8],
+    extent: [u32; 3],
+) -> Result<()> {
+    let address = e.upload(&texel.repeat(extent[0] as usize))?;
+    let row = BufferPixels { address, row_pitch: 0, slice_pitch: 0 };
+    buffer_image(e, image, row, extent, true)
+}
+
 /// Copies pixels between images.
 ///
 /// # Errors

@@ -142,7 +142,7 @@ fn requirements<B: Backend>(d: &Device<B>, info: &vk::BufferCreateInfo) -> vk::M
     let (size, flags) = (info.size, info.flags);
     // SAFETY: the structure is the application's and valid.
     let usage = unsafe { buffer_usage(info) };
-    let alignment = if has_range(flags) { BLOCK_B } else { BUFFER_ALIGNMENT };
+    let alignment = if has_range(d, flags) { BLOCK_B } else { BUFFER_ALIGNMENT };
     vk::MemoryRequirements {
         size: size.next_multiple_of(alignment),
         alignment,
@@ -150,10 +150,12 @@ fn requirements<B: Backend>(d: &Device<B>, info: &vk::BufferCreateInfo) -> vk::M
     }
 }
 
-/// Whether a buffer has addresses of its own, whatever memory is bound to it.
-fn has_range(flags: vk::BufferCreateFlags) -> bool {
+/// Whether a buffer has addresses of its own, whatever memory is bound to it. One whose addresses are to come again has those of its
+/// memory, which come again, too, if the device binds no memory to ranges.
+fn has_range<B: Backend>(d: &Device<B>, flags: vk::BufferCreateFlags) -> bool {
     use vk::BufferCreateFlags as F;
-    flags.intersects(F::SPARSE_BINDING | F::DEVICE_ADDRESS_CAPTURE_REPLAY)
+    let binds = B::info(&d.physical).features.sparse_binding == vk::TRUE;
+    flags.contains(F::SPARSE_BINDING) || binds && flags.contains(F::DEVICE_ADDRESS_CAPTURE_REPLAY)
 }
 
 /// Requested address of a buffer's own range.
@@ -344,7 +346,7 @@ entry! {
             let (d, info) = (Device::<B>::of(device), &*info);
             let requirements = requirements(d, info);
             let mut buffer = Buffer::<B> { size: info.size, address: 0, usage: buffer_usage(info), memory: None, range: None, requirements };
-            if has_range(info.flags) {
+            if has_range(d, info.flags) {
                 let range = B::reserve(&d.inner, requirements.size, None, buffer_place(info))?;
                 buffer.address = B::range_address(&range);
                 buffer.range = Some(Arc::new(range));

@@ -236,17 +236,14 @@ fn clear_image<B: Backend>(
     });
 }
 
-/// Format and value with which a pixel of a format that cannot be rendered to is cleared: integers of its size.
-fn as_words(format: Format, clear: [u32; 4]) -> Result<(Format, [u32; 4])> {
-    let unsupported = || Error::unsupported(format!("clears of {format}"));
-    let codec = TexelCodec::new(format).map_err(|_| unsupported())?;
-    let info = format.info();
-    let bits = match info.numeric().is_integer() {
+/// The bits of a pixel of a clear value.
+fn texel(format: Format, clear: [u32; 4]) -> Result<u128> {
+    let unsupported = |_| Error::unsupported(format!("clears of {format}"));
+    let codec = TexelCodec::new(format).map_err(unsupported)?;
+    Ok(match format.info().numeric().is_integer() {
         true => codec.pack_u32(clear),
         false => codec.pack_f32(clear.map(f32::from_bits)),
-    };
-    let words = Format::uint_of_size(info.block.bytes).ok_or_else(unsupported)?;
-    Ok((words, [0, 32, 64, 96].map(|shift| (bits >> shift) as u32)))
+    })
 }
 
 fn clear_level<B: Backend>(
@@ -260,10 +257,25 @@ fn clear_level<B: Backend>(
 ) -> Result<()> {
     let part: ImageRef<B> = image.part(level, layer, layers);
     let [width, height] = part.extent();
-    let (format, clear) = match B::is_rendered(&c.device, part.format) {
-        true => (part.format, clear),
-        false => as_words(part.format, clear)?,
-    };
+    let mut format = part.format;
+    let mut clear = clear;
+    if !B::is_rendered(&c.device, format) {
+        let (bits, bytes) = (texel(format, clear)?, format.info().block.bytes);
+        let Some(words) = Format::uint_of_size(bytes) else {
+            let volume = image.info.image_type == vk::ImageType::_3D;
+            let (depth, range) = if volume { (layers, (0, 1)) } else { (1, (layer, layers)) };
+            let layers = vk::ImageSubresourceLayers {
+                aspect_mask: aspects,
+                mip_level: level,
+                base_array_layer: range.0,
+                layer_count: range.1,
+            };
+            let whole = self::part(image, layers, vk::Offset3D::default());
+            let texel = &bits.to_le_bytes()[..bytes as usize];
+            return c.encoder.clear_texels(&whole, texel, [width, height, depth]);
+        };
+        (format, clear) = (words, [0, 32, 64, 96].map(|shift| (bits >> shift) as u32));
+    }
     let attachment = |clear: [u32; 4]| Attachment {
         image: std::sync::Arc::new(ImageRef { format, ..image.part(level, layer, layers) }),
         load: vk::AttachmentLoadOp::CLEAR,

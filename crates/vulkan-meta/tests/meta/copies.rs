@@ -302,6 +302,26 @@ fn buffers_to_images_and_back_in_all_ways() {
 }
 
 #[test]
+fn a_texel_fills_a_part_of_an_image() {
+    for f in [Format::R8G8B8_UNORM, Format::R16G16B16_SINT, Format::R32G32B32_UINT] {
+        let bytes = f.info().block.bytes as u8;
+        let texel: Vec<u8> = (1..=bytes).collect();
+        let mut gpu = Gpu::new();
+        let n = gpu.surface(image(f, [10, 8, 1], 3, 1), f, 0, Way::Linear);
+        let before = gpu.surfaces.clone();
+        let part = copied(&before[n], [1, 2, 0], 1, 2);
+        copy::fill_image(&mut gpu, &part, &texel, [7, 5, 1]).unwrap();
+        for (z, y, x) in
+            (0..3).flat_map(|z| (0..8).flat_map(move |y| (0..10).map(move |x| (z, y, x))))
+        {
+            let inside = z >= 1 && (2..7).contains(&y) && (1..8).contains(&x);
+            let right = if inside { &texel[..] } else { before[n].get([x, y, z]) };
+            assert_eq!(gpu.surfaces[n].get([x, y, z]), right, "{f}: {:?}", [x, y, z]);
+        }
+    }
+}
+
+#[test]
 fn a_copy_without_texels_launches_nothing() {
     let f = Format::R8_UNORM;
     let mut gpu = Gpu::new();

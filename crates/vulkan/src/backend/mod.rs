@@ -18,7 +18,7 @@ use crate::command::CommandState;
 use crate::dependency::{Dependency, Ordering, Within};
 use crate::descriptor::DescriptorType;
 use crate::draws::DrawMode;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::executable::Executable;
 use crate::feedback::Counters;
 use crate::host::HostCopy;
@@ -283,6 +283,17 @@ pub trait Encoder<B: Backend>: Sized {
         extent: [u32; 3],
         to_image: bool,
     ) -> Result<()>;
+
+    /// Writes a texel's bytes to all texels of a part of an image whose format is neither rendered to nor as large as one that is:
+    /// those of three channels.
+    fn clear_texels(
+        &mut self,
+        image: &ImageCopy<'_, B>,
+        _texel: &[u8],
+        _extent: [u32; 3],
+    ) -> Result<()> {
+        Err(Error::unsupported(format!("clears of {:?}", image.image.1.format)))
+    }
 
     /// Copies pixels between images.
     fn copy_image(

@@ -64,6 +64,45 @@ fn round_trips() -> Vec<Case> {
     cases
 }
 
+/// Clears of images whose formats have their channels in another order than the hardware's: red and alpha are full.
+fn clears() -> impl Iterator<Item = Case> {
+    let formats = [
+        ("R5G6B5_UNORM_PACK16", 0xf800u16),
+        ("B5G6R5_UNORM_PACK16", 0x001f),
+        ("B4G4R4A4_UNORM_PACK16", 0x00ff),
+        ("A1R5G5B5_UNORM_PACK16", 0xfc00),
+    ];
+    formats.into_iter().map(|(name, texel)| {
+        let about = "a clear of red, in the order of the format's channels";
+        Case::new(format!("copy/cleared_{name}"), about, vec![], move |bench| {
+            let mut spec = ImageSpec::sampled(named(name).vk, Shape::D2, [21, 13, 1]);
+            spec.usage |= vk::ImageUsageFlags::TRANSFER_DST;
+            let image = bench.gpu.image(spec.through(Transfer::Gpu))?;
+            bench.gpu.submit(|c| {
+                c.barrier();
+                let red = vk::ClearColorValue { float32: [1.0, 0.0, 0.0, 1.0] };
+                let range = vk::ImageSubresourceRange {
+                    aspect_mask: vk::ImageAspectFlags::COLOR,
+                    base_mip_level: 0,
+                    level_count: 1,
+                    base_array_layer: 0,
+                    layer_count: 1,
+                };
+                let layout = vk::ImageLayout::GENERAL;
+                // SAFETY: the image is live and in the general layout.
+                unsafe {
+                    let device = &c.gpu.device;
+                    device.cmd_clear_color_image(c.handle, image.handle, layout, &red, &[range]);
+                }
+                c.barrier();
+            })?;
+            let expected = texel.to_le_bytes().repeat(21 * 13);
+            let got = bench.gpu.read_image(&image, 0, expected.len())?;
+            Ok(vec![bytes("texels", &got, &expected)])
+        })
+    })
+}
+
 /// Texels that the GPU writes are read by the host and vice versa: the layouts agree.
 fn against_host() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -389,6 +428,7 @@ fn image_copies() -> Vec<Case> {
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = round_trips();
     cases.extend(against_host());
+    cases.extend(clears());
     for (name, format, shape, size) in [
         ("2d", "R8G8B8A8_UNORM", Shape::D2, [40, 30, 1]),
         ("2d_bytes", "R8_UINT", Shape::D2, [40, 30, 1]),

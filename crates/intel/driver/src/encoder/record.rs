@@ -124,6 +124,15 @@ impl backend::Encoder<Intel> for Encoder {
         copy::buffer_image(self, image, buffer, extent, to_image)
     }
 
+    fn clear_texels(
+        &mut self,
+        image: &ImageCopy<'_, Intel>,
+        texel: &[u8],
+        extent: [u32; 3],
+    ) -> Result<()> {
+        copy::fill_image(self, image, texel, extent)
+    }
+
     fn copy_image(
         &mut self,
         from: &ImageCopy<'_, Intel>,

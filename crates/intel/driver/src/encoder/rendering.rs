@@ -18,7 +18,7 @@ use super::hardware::{Partition, mocs};
 use crate::device::packet;
 use crate::family::Intel;
 use crate::flush::Mode;
-use crate::format::{self, IDENTITY};
+use crate::format;
 use crate::graphics::Causes;
 use crate::surface::{self, Part, Role};
 
@@ -59,7 +59,8 @@ fn target(generation: Generation, a: &ImageRef<Intel>) -> Result<RenderSurfaceSt
         levels: [a.level, 1],
         layers: [a.layer, a.layers],
         cube: false,
-        swizzle: IDENTITY,
+        // Targets write what the sampler reads: the channels that formats swap are swapped pairs.
+        swizzle: hw.swizzle,
         min_lod: 0.0,
     };
     Ok(surface::of_part(generation, &part, Role::Target))
