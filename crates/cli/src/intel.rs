@@ -1,20 +1,24 @@
 //! `tepui compile`, `tepui exec` and `tepui check` for Intel's GPUs.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tepui_check::{Finding, merge};
-use tepui_explore::compile as explore;
+use tepui_explore::compile::{self as explore, takes_image, takes_sampler};
 use tepui_explore::findings::SourceMap;
+use tepui_explore::images::{self, Request, Texels};
 use tepui_explore::listing::{Line, SourceLines};
-use tepui_explore::run::{Contents, Inputs};
+use tepui_explore::picture::png_of_texels;
+use tepui_explore::run::{Contents, ImageInput, Inputs, SamplerInput};
 use tepui_gpus::intel::Chip;
+use tepui_intel_bare::image::Picture;
 use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_compiler::print::Text;
 use tepui_intel_compiler::{Options, Program, Snapshot, compile, compile_with};
 use tepui_intel_isa::Inst;
 use tepui_intel_model::{JobStats, finding};
-use tepui_ir::{Shader, SrcLoc, Stage};
+use tepui_ir::interp::ImageData;
+use tepui_ir::{ImageFormat, Resource, Shader, SrcLoc, Stage};
+use tepui_ir_gen::texels::{bytes, format_of, texels};
 
 /// Options of the compiler from those of the command line.
 pub fn options(registers: u16) -> Options<'static> {
@@ -122,12 +126,76 @@ pub fn exec(
     let program = compile(shader, chip.generation, options).map_err(|e| e.to_string())?;
     let model = tepui_intel_model::Options { check: run.check, ..Default::default() };
     let machine = Machine::new(chip, model);
-    let buffers = std::mem::take(&mut run.buffers);
-    let sets = tepui_intel_compiler::set_memory::placement(shader);
-    let mut bindings = Bindings { buffers, push: run.push.clone(), sets, ..Bindings::default() };
-    let stats = machine.run(&program, &mut bindings, run.groups).map_err(|e| e.to_string())?;
-    run.buffers = bindings.buffers;
+    run.bindings.sets = tepui_intel_compiler::set_memory::placement(shader);
+    let stats = machine.run(&program, &mut run.bindings, run.groups).map_err(|e| e.to_string())?;
     Ok((program, stats))
+}
+
+/// Binds an image and a sampler to each resource that has one, from what is asked for of them by set and binding.
+///
+/// # Errors
+/// When a request is invalid, the hardware has no such image, or a resource has none.
+pub fn bind(
+    bindings: &mut Bindings,
+    shader: &Shader,
+    images: &[ImageInput],
+    samplers: &[SamplerInput],
+) -> Result<(), String> {
+    for r in shader.resources.values() {
+        let slot = (r.set, r.binding, 0);
+        let name = |what| format!("set {} binding {} ({}) has no {what}", r.set, r.binding, r.name);
+        if takes_image(r.kind) {
+            let input = images.iter().find(|i| (i.set, i.binding) == (r.set, r.binding));
+            let input = input.ok_or_else(|| {
+                format!("{}: give one, for example --image {}=64x64", name("--image"), r.binding)
+            })?;
+            let texels = Request::parse(&input.what)?.texels(r, input.file.as_deref())?;
+            bindings.images.insert(slot, picture(r, texels)?);
+        }
+        if takes_sampler(r.kind) {
+            let input = samplers.iter().find(|s| (s.set, s.binding) == (r.set, r.binding));
+            let what = input.map_or_else(
+                || {
+                    eprintln!("tepui: {}; it is nearest,clamp", name("--sampler"));
+                    "nearest,clamp"
+                },
+                |input| &input.what,
+            );
+            bindings.samplers.insert(slot, images::sampler(what)?);
+        }
+    }
+    Ok(())
+}
+
+/// An image with contents.
+fn picture(r: &Resource, t: Texels) -> Result<Picture, String> {
+    let format = ImageFormat::ALL.iter().find(|&&f| format_of(f) == Some(t.format));
+    let format = *format.ok_or_else(|| {
+        format!(
+            "{}: images of Intel's GPUs are bound here in the formats of storage images alone",
+            t.format
+        )
+    })?;
+    let mut data = ImageData::multisampled(t.size, t.layers, 1, t.samples);
+    data.format = format;
+    if !t.bytes.is_empty() {
+        data.levels[0] = texels(&t.bytes, t.format, r.texels).map_err(|e| e.to_string())?;
+    }
+    Ok(Picture::new(data, r))
+}
+
+/// The contents of an image for a file: a PNG if its name ends in `.png`, else raw texels.
+///
+/// # Errors
+/// When the format has no texels of their own.
+pub fn file(image: &Picture, name: &str) -> Result<Vec<u8>, String> {
+    let ImageData { size: [width, height, depth], layers, format, .. } = image.data;
+    let format = format_of(format).ok_or("the image has no format")?;
+    let raw = bytes(&image.data.levels[0], format, image.kind).map_err(|e| e.to_string())?;
+    if !name.to_ascii_lowercase().ends_with(".png") {
+        return Ok(raw);
+    }
+    png_of_texels(format, (width, height * layers.max(depth)), &raw).map_err(|e| e.to_string())
 }
 
 /// Compiles a compute shader, runs it with the checker, and gives the findings with the lines of its source.
@@ -146,13 +214,11 @@ pub fn check(
             "only compute shaders are run for Intel's GPUs so far, not {stage} shaders"
         ));
     }
-    if let Some(image) = inputs.images.first() {
-        let what = &image.what;
-        return Err(format!("`{what}`: images are not bound for Intel's GPUs yet"));
-    }
     let bytes = |c: &Contents| c.words().iter().flat_map(|w| w.to_le_bytes()).collect();
     let buffers = inputs.buffers.iter().map(|c| ((c.set, c.binding, 0), bytes(c))).collect();
-    let mut run = Run { buffers, push: Vec::new(), groups: inputs.groups, check: true };
+    let mut bindings = Bindings { buffers, ..Bindings::default() };
+    bind(&mut bindings, shader, &inputs.images, &inputs.samplers)?;
+    let mut run = Run { bindings, groups: inputs.groups, check: true };
     let (program, stats) = exec(shader, chip, &Options::default(), &mut run)?;
     let places = SourceMap::new(text, &program.code, lines(&program, chip, shader));
     Ok(merge(stats.reports.iter().map(|report| Finding {
@@ -163,10 +229,8 @@ pub fn check(
 
 /// Inputs of a shader's run.
 pub struct Run {
-    /// Buffers by set, binding and element.
-    pub buffers: BTreeMap<(u32, u32, u32), Vec<u8>>,
-    /// Push constants.
-    pub push: Vec<u8>,
+    /// Buffers, images, samplers and push constants.
+    pub bindings: Bindings,
     /// Workgroups.
     pub groups: [u32; 3],
     /// Whether the checker looks for reads of what was never written.

@@ -207,19 +207,28 @@ fn images_are_patterns_files_and_sizes() {
     let said =
         |o: &Output| String::from_utf8_lossy(&[&o.stdout[..], &o.stderr].concat()).into_owned();
     std::fs::write(d.path().join("copy.wgsl"), COPY).expect("written");
-    let run = |image: &str, out: &str| {
+    let run_on = |gpu: &str, image: &str, out: &str| {
         let image = format!("0={image}");
         let out = format!("2={out}");
         let common = ["exec", "copy.wgsl", "--groups", "2,2", "--sampler", "1=nearest,clamp"];
         let images = ["--image", &image, "--image", "2=16x16", "--out-image", &out];
-        tepui(d.path(), &[&common[..], &images].concat())
+        tepui(d.path(), &[&common[..], &["--gpu", gpu], &images].concat())
     };
+    let run = |image: &str, out: &str| run_on("m1", image, out);
+    let read = |name: &str| std::fs::read(d.path().join(name)).expect("it was written");
     let o = run("gradient,size=16x16", "first.png");
     assert!(o.status.success(), "{}", said(&o));
-    let o = run("first.png", "second.png");
-    assert!(o.status.success(), "{}", said(&o));
-    let read = |name: &str| std::fs::read(d.path().join(name)).expect("it was written");
-    assert_eq!(read("first.png"), read("second.png"));
+    for gpu in ["m1", "skl", "tgl"] {
+        let o = run_on(gpu, "first.png", "second.png");
+        assert!(o.status.success(), "{gpu}: {}", said(&o));
+        assert_eq!(read("first.png"), read("second.png"), "{gpu}");
+        // Raw texels are those of the picture.
+        let o = run_on(gpu, "gradient,size=16x16", "texels.raw");
+        assert!(o.status.success(), "{gpu}: {}", said(&o));
+        let o = run_on(gpu, "texels.raw,size=16x16", "again.png");
+        assert!(o.status.success(), "{gpu}: {}", said(&o));
+        assert_eq!(read("first.png"), read("again.png"), "{gpu}");
+    }
     let o = run("checkboard,size=16x16", "third.png");
     assert!(
         !o.status.success() && said(&o).contains("without a file: checkerboard"),

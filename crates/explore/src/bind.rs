@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tepui_agx_bare::shader::Bindings;
-use tepui_agx_bare::{Buffer, Machine};
+use tepui_agx_bare::{Buffer, Machine, bind};
 use tepui_agx_model::Fingerprint;
 use tepui_ir::{ResKind, Resource, Shader};
 
@@ -156,8 +156,9 @@ impl Resources {
             );
             return Err(ShaderError::new(message));
         };
-        let sampler = images::sampler(&input.what)
-            .map_err(|e| ShaderError::new(format!("{}: {e}", name(r))))?;
+        let wrong = |e: String| ShaderError::new(format!("{}: {e}", name(r)));
+        let sampler = images::sampler(&input.what).map_err(wrong)?;
+        let sampler = bind::sampler(&sampler).map_err(|e| wrong(e.to_string()))?;
         self.bindings.samplers.insert(slot, sampler);
         Ok(())
     }

@@ -4,8 +4,8 @@
 use tepui_agx_bare::image::{self, Image, ImageInfo, Row, format_of};
 use tepui_agx_bare::{Buffer, Machine};
 use tepui_agx_layout::Dimension;
-use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, Sampler, Wrap};
 use tepui_format::Format;
+use tepui_ir::interp::{Compare, Filter, SamplerData, Wrap};
 use tepui_ir::{Dim, NumKind, ResKind, Resource};
 
 use crate::pattern::Pattern;
@@ -174,21 +174,6 @@ impl BoundImage {
         }
     }
 
-    /// The texels of a pattern, of all layers.
-    fn draw(&self, pattern: Pattern, samples: u32) -> Result<Vec<u8>, String> {
-        let [width, height] = self.picture();
-        let (slices, height) = (self.slices(), height / self.slices());
-        let pixels = (0..slices).flat_map(|layer| {
-            (0..height).flat_map(move |y| {
-                (0..width).flat_map(move |x| {
-                    let colour = pattern.colour([width, height], [x, y], layer);
-                    (0..samples).map(move |_| colour)
-                })
-            })
-        });
-        picture::texels(self.format(), pixels).map_err(|e| e.to_string())
-    }
-
     /// The contents of the file `name`: a PNG if the name ends in `.png`, else rows of raw texels.
     ///
     /// # Errors
@@ -212,57 +197,129 @@ fn default_format(r: &Resource) -> Format {
     })
 }
 
-/// Creates the image of a request, with the dimensions that the shader declares; `file` holds the contents of the file that the
-/// request names: a PNG, or rows of raw texels.
+/// Dimensions and contents of a requested image.
+pub struct Texels {
+    /// Format of a texel.
+    pub format: Format,
+    /// Width, height and depth in texels.
+    pub size: [u32; 3],
+    /// Array layers; six for each cube.
+    pub layers: u32,
+    /// Samples of a texel.
+    pub samples: u32,
+    /// The texels of all layers or slices in order, samples of a texel adjacent; empty for zeros.
+    pub bytes: Vec<u8>,
+}
+
+impl Texels {
+    /// Layers or slices.
+    fn slices(&self) -> u32 {
+        self.layers.max(self.size[2])
+    }
+
+    /// Bytes of all layers or slices.
+    fn bytes_needed(&self) -> u64 {
+        let block = self.format.info().block;
+        let [width, height, _] = self.size;
+        let blocks = [width.div_ceil(block.width_px), height.div_ceil(block.height_px)];
+        let parts = blocks.into_iter().chain([self.slices(), self.samples, block.bytes]);
+        parts.map(u64::from).fold(1, u64::saturating_mul)
+    }
+
+    /// The texels of a pattern.
+    fn draw(&self, pattern: Pattern) -> Result<Vec<u8>, String> {
+        let ([width, height, _], samples) = (self.size, self.samples);
+        let whole = [width, height * self.slices()];
+        let pixels = (0..self.slices()).flat_map(|layer| {
+            (0..height).flat_map(move |y| {
+                (0..width).flat_map(move |x| {
+                    let colour = pattern.colour(whole, [x, y], layer);
+                    (0..samples).map(move |_| colour)
+                })
+            })
+        });
+        picture::texels(self.format, pixels).map_err(|e| e.to_string())
+    }
+}
+
+impl Request<'_> {
+    /// The image with the dimensions that the shader declares; `file` holds the contents of the file that the request names: a PNG,
+    /// or rows of raw texels.
+    ///
+    /// # Errors
+    /// The file does not fit.
+    pub fn texels(&self, r: &Resource, file: Option<&[u8]>) -> Result<Texels, String> {
+        if let (Some(name), None) = (self.file(), file) {
+            return Err(format!(
+                "`{name}` is neither a file at hand nor checkerboard, gradient, noise or a size such as 64x64"
+            ));
+        }
+        let format = self.format.unwrap_or_else(|| default_format(r));
+        let png = file.filter(|f| f.starts_with(picture::PNG_SIGNATURE));
+        let png = png.map(|f| picture::texels_of_png(format, f)).transpose();
+        let png = png.map_err(|e| format!("{}: {e}", self.what))?;
+        let texel_bytes = format.info().block.bytes;
+        let raw_bytes = file.map_or(0, <[u8]>::len) as u32;
+        let layers = self.layers.unwrap_or(if r.dim == Dim::Cube { 6 } else { 1 });
+        let layers = if r.array || matches!(r.dim, Dim::Cube | Dim::D3) { layers } else { 1 };
+        let pattern_size = match r.dim {
+            Dim::D1 | Dim::Buffer => [PATTERN_PX, 1, 1],
+            Dim::D3 => [PATTERN_PX / 8; 3],
+            Dim::D2 | Dim::Cube | Dim::Subpass => [PATTERN_PX, PATTERN_PX, 1],
+        };
+        let size = match (self.size, &png, self.content) {
+            (Some(s), ..) => s,
+            (None, Some(((w, h), _)), _) if h % layers == 0 => match r.dim {
+                Dim::D3 => [*w, h / layers, layers],
+                _ => [*w, h / layers, 1],
+            },
+            (None, Some(((w, h), _)), _) => [*w, *h, 1],
+            (None, None, Content::Pattern(_)) => pattern_size,
+            (None, None, _) if r.dim == Dim::Buffer => [raw_bytes / texel_bytes, 1, 1],
+            (None, None, _) => {
+                return Err(format!("{}: raw texels need size=WIDTHxHEIGHT", self.what));
+            }
+        };
+        let size = if r.dim == Dim::Buffer { [size.iter().product(), 1, 1] } else { size };
+        let layers = if r.dim == Dim::D3 { 1 } else { layers };
+        let samples = if r.ms { 4 } else { 1 };
+        let mut made = Texels { format, size, layers, samples, bytes: Vec::new() };
+        let need = made.bytes_needed();
+        if need > MAX_IMAGE_B {
+            return Err(format!("{}: an image has at most {MAX_IMAGE_B} bytes", self.what));
+        }
+        match self.content {
+            Content::Pattern(pattern) => made.bytes = made.draw(pattern)?,
+            Content::File => {
+                made.bytes = png.map(|p| p.1).or(file.map(<[u8]>::to_vec)).unwrap_or_default();
+                let have = made.bytes.len();
+                if have as u64 != need {
+                    return Err(format!(
+                        "{}: {have} bytes of texels; {format} has {need}",
+                        self.what
+                    ));
+                }
+            }
+            Content::Zeros => {}
+        }
+        Ok(made)
+    }
+}
+
+/// Creates the image of a request in the memory of an AGX GPU.
 ///
 /// # Errors
-/// The file does not fit, or the hardware cannot have the image.
+/// As [`Request::texels`], or the hardware cannot have the image.
 pub fn bind(
     machine: &mut Machine,
     r: &Resource,
     q: &Request<'_>,
     file: Option<&[u8]>,
 ) -> Result<BoundImage, String> {
-    if let (Some(name), None) = (q.file(), file) {
-        return Err(format!(
-            "`{name}` is neither a file at hand nor checkerboard, gradient, noise or a size such as 64x64"
-        ));
-    }
-    let format = q.format.unwrap_or_else(|| default_format(r));
-    let png = file.filter(|f| f.starts_with(picture::PNG_SIGNATURE));
-    let png = png.map(|f| picture::texels_of_png(format, f)).transpose();
-    let png = png.map_err(|e| format!("{}: {e}", q.what))?;
-    let texel_bytes = format.info().block.bytes;
-    let bytes = png.as_ref().map(|p| &p.1[..]).or(file);
-    let layers = q.layers.unwrap_or(if r.dim == Dim::Cube { 6 } else { 1 });
-    let layers = if r.array || matches!(r.dim, Dim::Cube | Dim::D3) { layers } else { 1 };
-    let pattern_size = match r.dim {
-        Dim::D1 | Dim::Buffer => [PATTERN_PX, 1, 1],
-        Dim::D3 => [PATTERN_PX / 8; 3],
-        Dim::D2 | Dim::Cube | Dim::Subpass => [PATTERN_PX, PATTERN_PX, 1],
-    };
-    let size = match (q.size, &png, q.content) {
-        (Some(s), ..) => s,
-        (None, Some(((w, h), _)), _) if h % layers == 0 => match r.dim {
-            Dim::D3 => [*w, h / layers, layers],
-            _ => [*w, h / layers, 1],
-        },
-        (None, Some(((w, h), _)), _) => [*w, *h, 1],
-        (None, None, Content::Pattern(_)) => pattern_size,
-        (None, None, _) if r.dim == Dim::Buffer => {
-            [bytes.map_or(0, <[u8]>::len) as u32 / texel_bytes, 1, 1]
-        }
-        (None, None, _) => {
-            return Err(format!("{}: raw texels need size=WIDTHxHEIGHT", q.what));
-        }
-    };
-    let samples = if r.ms { 4 } else { 1 };
-    let parts = size.into_iter().chain([layers, samples, texel_bytes]).map(u64::from);
-    if parts.fold(1, u64::saturating_mul) > MAX_IMAGE_B {
-        return Err(format!("{}: an image has at most {MAX_IMAGE_B} bytes", q.what));
-    }
+    let Texels { format, size, layers, samples, bytes } = q.texels(r, file)?;
     let bound = if r.dim == Dim::Buffer {
-        let texels = size.iter().product::<u32>();
+        let texels = size[0];
+        let texel_bytes = format.info().block.bytes;
         let buffer = machine.buffer((texels * texel_bytes) as usize).map_err(|e| e.to_string())?;
         let row = image::texel_buffer(format, &buffer, texels).map_err(|e| e.to_string())?;
         BoundImage::Buffer { buffer, row, format, texels }
@@ -276,7 +333,7 @@ pub fn bind(
                 Dim::D2 | Dim::Buffer | Dim::Subpass => Dimension::D2,
             },
             size,
-            layers: if r.dim == Dim::D3 { 1 } else { layers },
+            layers,
             array: r.array,
             levels: 1,
             samples,
@@ -284,21 +341,10 @@ pub fn bind(
         });
         BoundImage::Image(Box::new(image.map_err(|e| e.to_string())?))
     };
-    match q.content {
-        Content::Pattern(pattern) => bound.write(&bound.draw(pattern, samples)?)?,
-        Content::File => fill(&bound, q, bytes.unwrap_or_default())?,
-        Content::Zeros => {}
+    if !bytes.is_empty() {
+        bound.write(&bytes)?;
     }
     Ok(bound)
-}
-
-fn fill(bound: &BoundImage, q: &Request<'_>, content: &[u8]) -> Result<(), String> {
-    let need = bound.read()?.len();
-    if content.len() != need {
-        let (have, format) = (content.len(), bound.format());
-        return Err(format!("{}: {have} bytes of texels; {format} has {need}", q.what));
-    }
-    bound.write(content)
 }
 
 /// Reads `nearest|linear`, `clamp|repeat|mirror|mirror-once|border`, `mip-nearest|mip-linear`, a
@@ -306,46 +352,39 @@ fn fill(bound: &BoundImage, q: &Request<'_>, content: &[u8]) -> Result<(), Strin
 ///
 /// # Errors
 /// Names the word that is invalid.
-pub fn sampler(text: &str) -> Result<[u8; 8], String> {
-    let mut s = Sampler {
-        maximum_lod: 14.0,
-        maximum_anisotropy: 1,
-        mip_filter: MipFilter::Nearest,
-        ..Sampler::default()
-    };
+pub fn sampler(text: &str) -> Result<SamplerData, String> {
+    const ONE: u32 = 0x3f80_0000;
+    let mut s = SamplerData::default();
     for w in text.split(',') {
-        let wrap = |s: &mut Sampler, w| (s.wrap_s, s.wrap_t, s.wrap_r) = (w, w, w);
-        let filter = |s: &mut Sampler, f| (s.magnify, s.minify) = (f, f);
         match w {
-            "nearest" => filter(&mut s, Filter::Nearest),
-            "linear" => filter(&mut s, Filter::Linear),
-            "mip-nearest" => s.mip_filter = MipFilter::Nearest,
-            "mip-linear" => s.mip_filter = MipFilter::Linear,
-            "clamp" => wrap(&mut s, Wrap::ClampToEdge),
-            "repeat" => wrap(&mut s, Wrap::Repeat),
-            "mirror" => wrap(&mut s, Wrap::MirroredRepeat),
-            "mirror-once" => wrap(&mut s, Wrap::MirroredClampToEdge),
-            "border" => wrap(&mut s, Wrap::ClampToBorder),
-            "black" => s.border_colour = BorderColour::OpaqueBlack,
-            "white" => s.border_colour = BorderColour::OpaqueWhite,
+            "nearest" => (s.mag, s.min) = (Filter::Nearest, Filter::Nearest),
+            "linear" => (s.mag, s.min) = (Filter::Linear, Filter::Linear),
+            "mip-nearest" => s.mip = Filter::Nearest,
+            "mip-linear" => s.mip = Filter::Linear,
+            "clamp" => s.wrap = [Wrap::Clamp; 3],
+            "repeat" => s.wrap = [Wrap::Repeat; 3],
+            "mirror" => s.wrap = [Wrap::Mirror; 3],
+            "mirror-once" => s.wrap = [Wrap::MirrorOnce; 3],
+            "border" => s.wrap = [Wrap::Border; 3],
+            "black" => s.border = [0, 0, 0, ONE],
+            "white" => s.border = [ONE; 4],
             _ => {
-                s.compare_func = match w {
-                    "less" => CompareFunc::Less,
-                    "lequal" => CompareFunc::Lequal,
-                    "greater" => CompareFunc::Greater,
-                    "gequal" => CompareFunc::Gequal,
-                    "equal" => CompareFunc::Equal,
-                    "not-equal" => CompareFunc::NotEqual,
+                s.compare = Some(match w {
+                    "less" => Compare::Less,
+                    "lequal" => Compare::LessOrEqual,
+                    "greater" => Compare::Greater,
+                    "gequal" => Compare::GreaterOrEqual,
+                    "equal" => Compare::Equal,
+                    "not-equal" => Compare::NotEqual,
                     _ => {
                         return Err(format!(
                             "`{w}`: a sampler takes nearest, linear, mip-nearest, mip-linear, clamp, repeat, mirror, \
                              mirror-once, border (with black or white), less, lequal, greater, gequal, equal, not-equal"
                         ));
                     }
-                };
-                s.compare_enable = true;
+                });
             }
         }
     }
-    image::sampler(&s).map_err(|e| e.to_string())
+    Ok(s)
 }

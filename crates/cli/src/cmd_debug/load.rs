@@ -71,14 +71,14 @@ fn bound(text: &str) -> Result<(u32, u32, &str), String> {
 }
 
 /// An image of `--image`, with the contents of its file.
-fn image(text: &str) -> Result<ImageInput, String> {
+pub fn image(text: &str) -> Result<ImageInput, String> {
     let (set, binding, what) = bound(text)?;
     let file = Request::parse(what)?.file().map(read_image).transpose()?;
     Ok(ImageInput { set, binding, what: what.to_owned(), file })
 }
 
 /// A sampler of `--sampler`.
-fn sampler(text: &str) -> Result<SamplerInput, String> {
+pub fn sampler(text: &str) -> Result<SamplerInput, String> {
     let (set, binding, what) = bound(text)?;
     Ok(SamplerInput { set, binding, what: what.to_owned() })
 }

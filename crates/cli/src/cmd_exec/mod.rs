@@ -10,12 +10,12 @@ use tepui_gpus::Gpu;
 use tepui_gpus::intel::Chip;
 use tepui_ir::{ResKind, Resource, Shader};
 
-use tepui_explore::compile::Text;
+use tepui_explore::compile::{Text, takes_image};
 use tepui_explore::images;
 use tepui_explore::run::{Contents, Inputs, RunOptions, run as explore};
 
 use crate::cmd_compile::CompilerArgs;
-use crate::cmd_debug::load::is_assembly;
+use crate::cmd_debug::load::{self, is_assembly};
 use crate::intel;
 
 /// Compiles a compute shader and runs it on the virtual GPU.
@@ -93,10 +93,6 @@ fn slot(text: &str) -> Result<(Slot, &str), String> {
 
 fn is_buffer(k: ResKind) -> bool {
     matches!(k, ResKind::UniformBuffer | ResKind::StorageBuffer)
-}
-
-fn is_image(k: ResKind) -> bool {
-    !matches!(k, ResKind::UniformBuffer | ResKind::StorageBuffer | ResKind::Sampler)
 }
 
 fn groups(text: &str) -> Result<[u32; 3], String> {
@@ -235,12 +231,8 @@ fn save(
     Ok(())
 }
 
-/// Compiles and runs a shader for an Intel GPU, with buffers and push constants.
+/// Compiles and runs a shader for an Intel GPU.
 fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
-    let given = args.image.iter().chain(&args.sampler).chain(&args.out_image).next();
-    if let Some(image) = given {
-        return Err(format!("`{image}`: images are not compiled for Intel's GPUs yet"));
-    }
     let mut s = args.common.translate(&args.file)?;
     let groups = groups(&args.groups)?;
     let before = contents(args, &s, groups)?;
@@ -249,15 +241,31 @@ fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
         None => Vec::new(),
     };
     let buffers = before.iter().cloned().collect();
-    let mut run = intel::Run { buffers, push, groups, check: args.check };
+    let mut bindings = tepui_intel_bare::Bindings { buffers, push, ..Default::default() };
+    let images: Vec<_> = args.image.iter().map(|i| load::image(i)).collect::<Result<_, _>>()?;
+    let samplers: Vec<_> =
+        args.sampler.iter().map(|s| load::sampler(s)).collect::<Result<_, _>>()?;
+    intel::bind(&mut bindings, &s, &images, &samplers)?;
+    let mut run = intel::Run { bindings, groups, check: args.check };
     let options = intel::options(args.common.registers);
     let (_, stats) = intel::exec(&mut s, chip, &options, &mut run)?;
     for r in &stats.reports {
         eprintln!("tepui exec: {:#x}: {}: {}", r.at.offset, r.at.text, r.what);
     }
-    save(args, &before, |slot| Ok(run.buffers.get(slot).cloned()))?;
+    for o in &args.out_image {
+        let (slot, path) = slot(o)?;
+        let image = run.bindings.images.get(&slot);
+        let image = image.ok_or_else(|| format!("`{o}`: there is no such --image"))?;
+        std::fs::write(path, intel::file(image, path)?).map_err(|e| format!("{path}: {e}"))?;
+    }
+    save(args, &before, |slot| Ok(run.bindings.buffers.get(slot).cloned()))?;
     eprintln!("{} threads, {} instructions", stats.threads, stats.instructions);
     Ok(())
+}
+
+/// The descriptor of a sampler of an AGX GPU.
+fn agx_sampler(words: &str) -> Result<[u8; 8], String> {
+    tepui_agx_bare::bind::sampler(&images::sampler(words)?).map_err(|e| e.to_string())
 }
 
 fn try_run(args: &Args) -> Result<(), String> {
@@ -286,7 +294,7 @@ fn try_run(args: &Args) -> Result<(), String> {
             .resources
             .values()
             .find(|r| (r.set, r.binding) == (slot.0, slot.1))
-            .filter(|r| is_image(r.kind))
+            .filter(|r| takes_image(r.kind))
             .ok_or_else(|| {
                 format!("`{i}`: the shader has no image at set {} binding {}", slot.0, slot.1)
             })?;
@@ -298,12 +306,12 @@ fn try_run(args: &Args) -> Result<(), String> {
     }
     for x in &args.sampler {
         let (slot, words) = slot(x)?;
-        bindings.samplers.insert(slot, images::sampler(words)?);
+        bindings.samplers.insert(slot, agx_sampler(words)?);
     }
     for r in s.resources.values() {
         let slot = (r.set, r.binding, 0);
         let name = |what| format!("set {} binding {} ({}) has no {what}", r.set, r.binding, r.name);
-        if is_image(r.kind) && !bindings.images.contains_key(&slot) {
+        if takes_image(r.kind) && !bindings.images.contains_key(&slot) {
             return Err(format!(
                 "{}: give one, for example --image {}=64x64",
                 name("--image"),
@@ -313,7 +321,7 @@ fn try_run(args: &Args) -> Result<(), String> {
         let sampled = matches!(r.kind, ResKind::Sampler | ResKind::CombinedTextureSampler);
         if sampled && !bindings.samplers.contains_key(&slot) {
             eprintln!("tepui exec: {}; it is nearest,clamp", name("--sampler"));
-            bindings.samplers.insert(slot, images::sampler("nearest,clamp")?);
+            bindings.samplers.insert(slot, agx_sampler("nearest,clamp")?);
         }
     }
     if let Some(p) = &args.push {
