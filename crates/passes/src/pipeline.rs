@@ -4,6 +4,8 @@ use tepui_ir::Shader;
 use tepui_ir::interp::SUBGROUP;
 use tepui_ir::stack::{self, Stack};
 
+use crate::unroll;
+
 /// A named pass.
 #[derive(Clone, Copy)]
 pub struct Pass {
@@ -119,6 +121,8 @@ pub struct Pipeline<'a> {
     partial_unrolling: bool,
     /// The stack for the shader's nesting and its number of regions, if no pass has changed it since they were counted.
     stack: Option<(Stack, usize)>,
+    /// The loops that are unrolled completely.
+    unrolling: unroll::Limits,
 }
 
 impl<'a> Pipeline<'a> {
@@ -133,8 +137,15 @@ impl<'a> Pipeline<'a> {
             after,
             quiet: [false; PASSES.len()],
             partial_unrolling: true,
+            unrolling: unroll::Limits::default(),
             stack: None,
         }
+    }
+
+    /// The pipeline with other limits of complete unrolling.
+    #[must_use]
+    pub fn with_unrolling(self, unrolling: unroll::Limits) -> Pipeline<'a> {
+        Pipeline { unrolling, ..self }
     }
 
     /// The pipeline without unrolling by a factor, for targets whose jumps cost little.
@@ -154,7 +165,11 @@ impl<'a> Pipeline<'a> {
             return false;
         }
         let before = self.quiet;
-        let changed = self.with(s, name, PASSES[k].run);
+        let unrolling = self.unrolling;
+        let changed = match name {
+            "unroll" => self.with(s, name, |s| unroll::run_with(s, unrolling)),
+            _ => self.with(s, name, PASSES[k].run),
+        };
         if changed && name == "dce" {
             for (n, p) in PASSES.iter().enumerate() {
                 self.quiet[n] = before[n] && INDEPENDENT_OF_DCE.contains(&p.name);

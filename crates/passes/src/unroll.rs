@@ -26,14 +26,18 @@ pub struct Limits {
     pub known: usize,
     /// Maximum number of instructions, of all loops together, if array indices become constant.
     pub arrays: usize,
+    /// Factor of the instructions of a loop that contains a barrier.
+    pub barrier: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { iterations: 128, instructions: 256, known: 512, arrays: 5000 }
+        Limits { iterations: 128, instructions: 256, known: 512, arrays: 5000, barrier: NESTED }
     }
 }
 
+/// Factor of the instructions of a loop that contains a loop, which gains little from copies of its body.
+const NESTED: usize = 6;
 /// Iterations up to which the trips of a loop are counted that is unrolled in part.
 const COUNTED: usize = 1024;
 /// Maximum unroll factor for partial unrolling.
@@ -67,7 +71,7 @@ pub fn run_partly(s: &mut Shader) -> bool {
     let mut changed = false;
     for (body, Counted { exit, trips }) in all {
         let n = size(s, body);
-        if dearness(s, body) > 1 {
+        if contains(s, body, Op::Loop) || contains(s, body, Op::Barrier) {
             continue;
         }
         let fits = |k: &usize| {
@@ -155,7 +159,12 @@ impl Unroll {
         let mut g = Benefit { known: known_params(s, l, body), ..Benefit::default() };
         self.gain(s, body, &mut g);
         let left = trips.saturating_mul(g.size - g.known_insts);
-        if left.saturating_mul(dearness(s, body)) <= self.limits.instructions
+        let weight = match (contains(s, body, Op::Loop), contains(s, body, Op::Barrier)) {
+            (true, _) => NESTED,
+            (false, true) => self.limits.barrier,
+            (false, false) => 1,
+        };
+        if left.saturating_mul(weight) <= self.limits.instructions
             || g.known_insts * 4 >= g.size && left <= self.limits.known
         {
             return true;
@@ -273,13 +282,10 @@ fn rewrite(s: &mut Shader, r: Region, names: &crate::Renames) {
     }
 }
 
-/// Further costs of copies of a body: an inner loop or a barrier gains little from unrolling.
-fn dearness(s: &Shader, r: Region) -> usize {
-    let dear = |i: Inst| {
-        matches!(s.insts[i].op, Op::Loop | Op::Barrier)
-            || s.inst_regions(i).any(|q| dearness(s, q) > 1)
-    };
-    if s.regions[r].insts.iter().any(|&i| dear(i)) { 6 } else { 1 }
+/// Whether a region contains an operation.
+fn contains(s: &Shader, r: Region, op: Op) -> bool {
+    let within = |i: Inst| s.inst_regions(i).any(|q| contains(s, q, op));
+    s.regions[r].insts.iter().any(|&i| s.insts[i].op == op || within(i))
 }
 
 fn size(s: &Shader, r: Region) -> usize {
@@ -449,4 +455,58 @@ fn widen(s: &mut Shader, body: Region, exit: Inst, k: usize) {
     s.set_args(last, &cur);
     out.push(last);
     s.regions[body].insts = out;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, run_with};
+    use tepui_ir::Op;
+
+    #[test]
+    fn a_loop_around_a_barrier_is_unrolled_where_the_target_wants_it() {
+        let text = "shader compute \"main\" {
+  workgroup_size 64 1 1
+  shared_bytes 256
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x1]
+    %2:b32 = const[0x8]
+    %3:b32 = const[0x2]
+    %4:b32 = load_builtin[local_invocation_index]
+    %5:b32 = ishl %4, %3
+    loop (%6:b32 = %0) {
+      %7:b1 = sge %6, %2
+      if %7 {
+        break
+      } else {
+        yield
+      }
+      %8:b32 = load_shared[align 4] %5
+      %9:b32 = imul %8, %4
+      %10:b32 = ixor %9, %5
+      %11:b32 = imul %10, %4
+      %12:b32 = ixor %11, %5
+      %13:b32 = ixor %12, %8
+      barrier[workgroup workgroup shared]
+      store_shared[align 4] %5, %13
+      barrier[workgroup workgroup shared]
+      %14:b32 = iadd %6, %1
+      continue %14
+    }
+    yield
+  }
+}
+";
+        for (barrier, loops, barriers) in [(6, 1, 2), (1, 0, 16)] {
+            let mut s = tepui_ir::parse(text).unwrap_or_else(|e| panic!("{e}"));
+            run_with(&mut s, Limits { barrier, ..Limits::default() });
+            let mut found = (0, 0);
+            s.walk(|s, _, i| match s.insts[i].op {
+                Op::Loop => found.0 += 1,
+                Op::Barrier => found.1 += 1,
+                _ => {}
+            });
+            assert_eq!(found, (loops, barriers), "{s}");
+        }
+    }
 }

@@ -181,7 +181,9 @@ pub fn prepare(
         after(name, Snapshot::Ir(s));
     };
     // A round of a loop takes three instructions for its counter and jump, one of them on one channel.
-    let mut p = Pipeline::new(target(generation).lanes, &mut look).without_partial_unrolling();
+    let mut p = Pipeline::new(target(generation).lanes, &mut look)
+        .without_partial_unrolling()
+        .with_unrolling(target::UNROLLING);
     if options.robust {
         p.with(s, "mark_robust", vectorise::mark_robust);
     }

@@ -6,6 +6,7 @@ use tepui_passes::lower_int64;
 use tepui_passes::lower_subgroups::Subgroups;
 use tepui_passes::lower_tex::Tex;
 use tepui_passes::target::Target;
+use tepui_passes::unroll;
 
 /// Arithmetic that the machine lacks, or that selection does not use yet.
 const LACKS: Alu = Alu::FDIV
@@ -38,6 +39,11 @@ const NO_SUBGROUPS: Subgroups = Subgroups::RELATIVE
     .union(Subgroups::BOOL_REDUCE)
     .union(Subgroups::REDUCE_64)
     .union(Subgroups::IMUL);
+
+/// Limits of complete unrolling. A loop around barriers gains what any loop does: its addresses become constants, and
+/// neighbouring accesses of several rounds one message.
+pub const UNROLLING: unroll::Limits =
+    unroll::Limits { iterations: 128, instructions: 512, known: 512, arrays: 5000, barrier: 1 };
 
 /// The machine. The number of channels differs between the programs of one shader, so passes do not know the size of a
 /// subgroup.
