@@ -24,6 +24,41 @@ fn offset_arg(op: Op) -> Option<usize> {
     })
 }
 
+/// Makes offsets of buffers and workgroup memory sums again, for machines whose messages take no constant: sums that do not
+/// change in a loop can then leave it.
+pub fn unfold(s: &mut Shader) -> bool {
+    let mut changed = false;
+    let root = s.root;
+    unfold_region(s, root, &mut changed);
+    changed
+}
+
+fn unfold_region(s: &mut Shader, r: Region, changed: &mut bool) {
+    let insts = std::mem::take(&mut s.regions[r].insts);
+    s.regions[r].insts.reserve(insts.len());
+    for i in insts {
+        let is_scratch = matches!(s.insts[i].op, Op::LoadScratch | Op::StoreScratch);
+        if let Some(n) = offset_arg(s.insts[i].op)
+            && !is_scratch
+            && let Attrs::Mem(m) | Attrs::Atomic(_, m) = &mut s.insts[i].attrs
+            && m.offset != 0
+        {
+            let offset = std::mem::take(&mut m.offset);
+            let (v, loc) = (s.arg(i, n), s.insts[i].loc);
+            let mut b = Builder::at(s, r);
+            b.loc = loc;
+            let add = b.u32(offset as u32);
+            let sum = b.binary(Op::IAdd, v, add);
+            s.args_mut(i)[n] = sum;
+            *changed = true;
+        }
+        s.regions[r].insts.push(i);
+        for q in s.inst_regions(i) {
+            unfold_region(s, q, changed);
+        }
+    }
+}
+
 fn region(s: &mut Shader, r: Region, changed: &mut bool) {
     let insts = std::mem::take(&mut s.regions[r].insts);
     s.regions[r].insts.reserve(insts.len());

@@ -53,7 +53,7 @@ use target::target;
 use tepui_intel_isa::{Generation, layout};
 use tepui_ir::{Inst, Loc, Op, Shader, Stage, Value, stack};
 use tepui_passes::pipeline::Pipeline;
-use tepui_passes::{flatten_discards, vectorise};
+use tepui_passes::{flatten_discards, fold_offsets, vectorise};
 use tepui_regalloc::alloc::{self, Registers};
 use tepui_regalloc::{RegSet, cse, dce, latency, liveness, phis, schedule, spill};
 
@@ -191,6 +191,15 @@ pub fn prepare(
     p.optimise(s);
     if p.with(s, "flatten_discards", flatten_discards::run) {
         p.optimise(s);
+    }
+    if p.with(s, "fold_offsets", fold_offsets::run) {
+        for name in ["simplify", "dce", "vectorise"] {
+            p.run(s, name);
+        }
+        p.with(s, "unfold_offsets", fold_offsets::unfold);
+        for name in ["simplify", "dce", "licm"] {
+            p.run(s, name);
+        }
     }
     lower_rest(s, generation, options, &mut p);
 }

@@ -9,6 +9,7 @@ fn code(generation: Generation, body: &str) -> Vec<Inst> {
     let text = format!(
         "shader compute \"main\" {{
   workgroup_size 16 1 1
+  shared_bytes 4096
   resource storage_buffer set 0 binding 0 count 1 2d float \"\"
   body {{
     %0:b32 = const[0x0]
@@ -158,5 +159,40 @@ fn an_if_without_a_then_block_has_no_else() {
     %90:b32 = iadd %7, %1";
     for generation in BOTH {
         expect(generation, body, &[(Opcode::If, 1), (Opcode::Else, 0), (Opcode::Endif, 1)]);
+    }
+}
+
+/// Number of messages: the store of `%out`, the end of the thread, and those of the body. Nothing uses `%x` here.
+fn messages(insts: &[Inst]) -> usize {
+    insts.iter().filter(|inst| inst.opcode.is_send()).count()
+}
+
+#[test]
+fn neighbours_in_memory_are_one_message() {
+    // Elements 2 i + 1 and 2 i + 2 of workgroup memory.
+    let body = "    %10:b32 = ishl %4, %1
+    %11:b32 = iadd %10, %1
+    %12:b32 = iadd %10, %2
+    %13:b32 = ishl %11, %2
+    %14:b32 = ishl %12, %2
+    %15:b32 = load_shared[align 4] %13
+    %16:b32 = load_shared[align 4] %14
+    %90:b32 = iadd %15, %16";
+    for generation in BOTH {
+        let insts = code(generation, body);
+        assert_eq!(messages(&insts), 2 + 1, "{generation} {}", count(&insts, Opcode::Send).1);
+    }
+}
+
+#[test]
+fn neighbours_are_two_messages_across_a_store_to_their_memory() {
+    let body = "    %13:b32 = ishl %4, %3
+    %15:b32 = load_shared[align 4 offset 4] %13
+    store_shared[align 4] %6, %15
+    %16:b32 = load_shared[align 4 offset 8] %13
+    %90:b32 = iadd %15, %16";
+    for generation in BOTH {
+        let insts = code(generation, body);
+        assert_eq!(messages(&insts), 2 + 3, "{generation} {}", count(&insts, Opcode::Send).1);
     }
 }
