@@ -618,12 +618,12 @@ fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
         &registers,
         &emit::Thread { ending, positions: payload.positions, patch_threads },
     )?;
-    layout::compact(&mut listing.insts, &listing.targets);
-    let mut bytes = Vec::with_capacity(16 * listing.insts.len());
+    let bytes = layout::assemble(&mut listing.insts, &listing.targets)?;
     let mut locs = Vec::with_capacity(listing.insts.len());
+    let mut at = 0;
     for (inst, &loc) in listing.insts.iter().zip(&listing.locs) {
-        locs.push((bytes.len() as u32, loc));
-        inst.encode(&mut bytes)?;
+        locs.push((at, loc));
+        at += inst.bytes() as u32;
     }
     let mut stats = Stats::new(&listing, W, &spilled);
     stats.registers = u32::from(code.units.div_ceil(GRF_UNITS));

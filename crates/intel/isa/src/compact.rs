@@ -11,6 +11,9 @@ use crate::table::field::{self as f, Run, run};
 use crate::table::opcode::{Form, Opcode};
 use crate::types::{Type, TypePosition};
 
+/// The immediate in the long form.
+const IMMEDIATE: Run = (127, 96);
+
 /// An index in the short form that replaces bits of the long form, most significant run first.
 struct Pattern {
     index: &'static [Run],
@@ -249,14 +252,62 @@ static GEN12_TERNARY: Layout = Layout {
     immediate: &[],
 };
 
-fn layout(generation: Generation, code: u8) -> &'static Layout {
+impl Layout {
+    /// The bits of the long form that the short form encodes.
+    const fn covered(&self, has_immediate: bool) -> u128 {
+        const fn all(mut mask: u128, runs: &[Run]) -> u128 {
+            let mut n = 0;
+            while n < runs.len() {
+                let (high, low) = runs[n];
+                mask |= (u128::MAX >> (127 - (high - low))) << low;
+                n += 1;
+            }
+            mask
+        }
+        let mut mask = 0;
+        let mut n = 0;
+        while n < self.patterns.len() {
+            mask = all(mask, self.patterns[n].bits);
+            n += 1;
+        }
+        n = 0;
+        while n < self.copied.len() {
+            mask = all(mask, &[self.copied[n].1]);
+            n += 1;
+        }
+        if has_immediate {
+            return all(mask, &[IMMEDIATE]);
+        }
+        if let Some(p) = &self.source1 {
+            mask = all(mask, p.bits);
+        }
+        if let Some((_, to)) = self.source1_register {
+            mask = all(mask, &[to]);
+        }
+        mask
+    }
+}
+
+/// [`Layout::covered`] without and with an immediate.
+type Covered = [u128; 2];
+
+const fn covered(layout: &Layout) -> Covered {
+    [layout.covered(false), layout.covered(true)]
+}
+
+static GEN9_COVERED: Covered = covered(&GEN9);
+static GEN9_TERNARY_COVERED: Covered = covered(&GEN9_TERNARY);
+static GEN12_COVERED: Covered = covered(&GEN12);
+static GEN12_TERNARY_COVERED: Covered = covered(&GEN12_TERNARY);
+
+fn layout(generation: Generation, code: u8) -> (&'static Layout, &'static Covered) {
     let ternary = Opcode::from_code(generation, code)
         .is_some_and(|opcode| opcode.form(generation) == Form::Ternary);
     match (generation, ternary) {
-        (Generation::Gen9, false) => &GEN9,
-        (Generation::Gen9, true) => &GEN9_TERNARY,
-        (Generation::Gen12, false) => &GEN12,
-        (Generation::Gen12, true) => &GEN12_TERNARY,
+        (Generation::Gen9, false) => (&GEN9, &GEN9_COVERED),
+        (Generation::Gen9, true) => (&GEN9_TERNARY, &GEN9_TERNARY_COVERED),
+        (Generation::Gen12, false) => (&GEN12, &GEN12_COVERED),
+        (Generation::Gen12, true) => (&GEN12_TERNARY, &GEN12_TERNARY_COVERED),
     }
 }
 
@@ -332,11 +383,15 @@ fn lengthen(generation: Generation, ty: Type, short: u32) -> Option<u32> {
 /// It has no short form.
 pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
     let code = f::OPCODE.get(generation, bits) as u8;
-    let layout = layout(generation, code);
+    let (layout, covered) = layout(generation, code);
     let immediate = match layout.immediate {
         [] => None,
         _ => immediate_type(generation, bits),
     };
+    // The short form must encode the whole instruction.
+    if bits & !covered[usize::from(immediate.is_some())] != 0 {
+        return Err(FieldError::NotCompactable("bits that it does not have"));
+    }
     let mut short = 0u128;
     let pattern = |short: &mut u128, p: &Pattern| {
         let zero = if immediate.is_some() { p.covered } else { &[] };
@@ -348,7 +403,10 @@ pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
             gather(long, p.bits, zero)
         };
         let exact = p.table.iter().position(|entry| *entry == value);
-        let index = exact.or_else(|| p.table.iter().position(|entry| visible(*entry) == value));
+        let index = match zero {
+            [] => exact,
+            _ => exact.or_else(|| p.table.iter().position(|entry| visible(*entry) == value)),
+        };
         let index = index.ok_or(FieldError::NotCompactable(p.what))?;
         scatter(short, p.index, index as u64);
         Ok(())
@@ -361,7 +419,7 @@ pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
     }
     match immediate {
         Some(ty) => {
-            let value = shorten(generation, ty, run(bits, (127, 96)) as u32);
+            let value = shorten(generation, ty, run(bits, IMMEDIATE) as u32);
             let value = value.ok_or(FieldError::NotCompactable("the immediate"))?;
             scatter(&mut short, layout.immediate, value);
         }
@@ -376,10 +434,7 @@ pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
     }
     put(&mut short, (29, 29), 1);
     let short = short as u64;
-    // The short form must encode the whole instruction.
-    if expand(generation, short)? != bits {
-        return Err(FieldError::NotCompactable("bits that it does not have"));
-    }
+    debug_assert_eq!(expand(generation, short), Ok(bits));
     Ok(short)
 }
 
@@ -388,7 +443,7 @@ pub fn compact(generation: Generation, bits: u128) -> Result<u64, FieldError> {
 /// # Errors
 /// Reserved bits are set.
 pub fn expand(generation: Generation, short: u64) -> Result<u128, FieldError> {
-    let layout = layout(generation, (short & 0x7f) as u8);
+    let (layout, _) = layout(generation, (short & 0x7f) as u8);
     let bits = u128::from(short);
     let mut used = 1u128 << 29;
     let mut long = 0;
@@ -412,7 +467,7 @@ pub fn expand(generation: Generation, short: u64) -> Result<u128, FieldError> {
         Some(ty) => {
             let value = lengthen(generation, ty, take(layout.immediate) as u32);
             let value = value.ok_or(FieldError::Unknown("a compacted immediate of this type"))?;
-            put(&mut long, (127, 96), u64::from(value));
+            put(&mut long, IMMEDIATE, u64::from(value));
         }
         None => {
             if let Some(p) = &layout.source1 {

@@ -6,6 +6,7 @@
 use tepui_intel_chips::Generation;
 
 use crate::compact;
+use crate::error::FieldError;
 use crate::inst::{Condition, Inst};
 use crate::table::opcode::{Form, Opcode};
 use crate::types::Type;
@@ -53,35 +54,80 @@ pub fn resolve(insts: &mut [Inst], targets: &[Targets]) {
 /// # Panics
 /// As [`resolve`].
 pub fn compact(insts: &mut [Inst], targets: &[Targets]) {
+    encodings(insts, targets);
+}
+
+/// [`compact()`], and the bytes of the program.
+///
+/// # Errors
+/// An instruction cannot be encoded.
+///
+/// # Panics
+/// As [`resolve`].
+pub fn assemble(insts: &mut [Inst], targets: &[Targets]) -> Result<Vec<u8>, FieldError> {
+    let words = encodings(insts, targets);
+    let mut bytes = Vec::with_capacity(16 * insts.len());
+    for word in words {
+        match word? {
+            Word::Short(word) => bytes.extend(word.to_le_bytes()),
+            Word::Long(word) => bytes.extend(word.to_le_bytes()),
+        }
+    }
+    Ok(bytes)
+}
+
+/// An encoded instruction.
+#[derive(Clone, Copy)]
+enum Word {
+    /// The compacted form.
+    Short(u64),
+    /// The form of 128 bits.
+    Long(u128),
+}
+
+/// Compacts instructions, and sets the offsets of jumps; the encoding of each. Those that are no jumps are encoded once.
+fn encodings(insts: &mut [Inst], targets: &[Targets]) -> Vec<Result<Word, FieldError>> {
     insts.iter_mut().for_each(|inst| inst.compacted = false);
     resolve(insts, targets);
+    let mut words = Vec::with_capacity(insts.len());
     for inst in insts.iter_mut() {
         let mut eased = *inst;
         ease(&mut eased);
-        if inst.opcode != Opcode::Nop && fits(&eased) {
-            *inst = Inst { compacted: true, ..eased };
-        }
+        words.push(match short(&eased) {
+            Some(word) if inst.opcode != Opcode::Nop => {
+                *inst = Inst { compacted: true, ..eased };
+                Ok(Word::Short(word))
+            }
+            _ => inst.encode_long().map(Word::Long),
+        });
     }
+    let jumps: Vec<usize> =
+        (0..insts.len()).filter(|&n| targets[n] != Targets::default()).collect();
     // Shorter code changes offsets, so that a jump may no longer fit its compacted form; it then gets
     // longer and changes other offsets.
     loop {
         resolve(insts, targets);
         let mut changed = false;
-        for inst in insts.iter_mut() {
-            if inst.compacted && !fits(inst) {
+        for &n in &jumps {
+            let inst = &mut insts[n];
+            let word = if inst.compacted { short(inst) } else { None };
+            if word.is_none() && inst.compacted {
                 inst.compacted = false;
                 changed = true;
             }
+            words[n] =
+                word.map_or_else(|| inst.encode_long().map(Word::Long), |w| Ok(Word::Short(w)));
         }
         if !changed {
-            return;
+            return words;
         }
     }
 }
 
-fn fits(inst: &Inst) -> bool {
-    let short = Inst { compacted: true, ..*inst };
-    short.encode_long().is_ok_and(|long| compact::compact(inst.generation, long).is_ok())
+/// The compacted form of an instruction, if it has one.
+fn short(inst: &Inst) -> Option<u64> {
+    let long = Inst { compacted: true, ..*inst }.encode_long().ok()?;
+    compact::compact(inst.generation, long).ok()
 }
 
 /// Changes types if the meaning stays the same and the instruction then has a compacted form.
