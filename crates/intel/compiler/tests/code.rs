@@ -196,3 +196,24 @@ fn neighbours_are_two_messages_across_a_store_to_their_memory() {
         assert_eq!(messages(&insts), 2 + 3, "{generation} {}", count(&insts, Opcode::Send).1);
     }
 }
+
+#[test]
+fn words_of_16_bits_come_by_double_words() {
+    // Two words at a multiple of 128, and two that their offset leaves at an odd word.
+    let body = |offset: u32| {
+        format!(
+            "    %10:b32 = ishl %4, %3
+    %11:b16x2 = load_shared[align 2 offset {offset}] %10
+    %12:b16 = extract[0] %11
+    %13:b16 = extract[1] %11
+    %14:b16 = fadd %12, %13
+    %90:b32 = u2u %14"
+        )
+    };
+    for generation in BOTH {
+        for (offset, loads) in [(4, 1), (6, 2)] {
+            let insts = code(generation, &body(offset));
+            assert_eq!(messages(&insts), 2 + loads, "{generation} {offset}");
+        }
+    }
+}

@@ -444,8 +444,8 @@ impl Emit {
         self.wait();
     }
 
-    /// A fence, and a read of its response, which waits for it. From Gen11 on workgroup memory has a fence of its own.
-    /// source: Mesa, brw_fs_nir.cpp (`nir_intrinsic_barrier`)
+    /// Fences. Gen9 has one for all memory, after which later messages come without a wait; from Gen11 on workgroup memory has
+    /// one of its own, and a read of the response waits for each. source: Mesa, brw_fs_nir.cpp (`nir_intrinsic_barrier`)
     fn fence(&mut self, buffers: bool, local: bool) {
         let of_local = local && self.generation == Generation::Gen12;
         if buffers || !of_local {
@@ -464,6 +464,9 @@ impl Emit {
         send.send.sfid = Sfid::DataCache0;
         send.send.desc = Desc::Immediate(descriptor::FENCE | u32::from(surface));
         self.push(send);
+        if self.generation == Generation::Gen9 {
+            return;
+        }
         let mut read = self.no_mask(Opcode::Mov, 8);
         read.src[0] = self.payload(u16::from(RESPONSE));
         self.push(read);
