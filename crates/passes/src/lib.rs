@@ -22,7 +22,7 @@
 //! - [`flatten_discards`] turns discards into instructions with a condition, [`nan_selects`] finds minima in
 //!   selects, [`join_branches`] joins branches on one uniform condition, and [`sink`] moves
 //!   computations into the only branch that needs them.
-//! - [`fold_offsets`] puts constant offsets into accesses; [`preamble`] plans which uniform
+//! - [`fold_offsets`] puts constant offsets into accesses; [`alignment`] finds what is aligned; [`preamble`] plans which uniform
 //!   computations run once, [`push_words`] chooses words of uniform buffers for registers, and [`join_lanes`] joins
 //!   operations on small scalars.
 //! - [`multiview`] writes the layer of a view.
@@ -96,5 +96,6 @@ mod value_split;
 pub mod vectorise;
 
 mod access;
+pub mod alignment;
 pub mod edit;
 pub use edit::{Consts, Renames};

@@ -53,7 +53,7 @@ use target::target;
 use tepui_intel_isa::{Generation, layout};
 use tepui_ir::{Inst, Loc, Op, Shader, Stage, Value, stack};
 use tepui_passes::pipeline::Pipeline;
-use tepui_passes::{flatten_discards, fold_offsets, vectorise};
+use tepui_passes::{alignment, flatten_discards, fold_offsets, vectorise};
 use tepui_regalloc::alloc::{self, Registers};
 use tepui_regalloc::{RegSet, cse, dce, latency, liveness, phis, schedule, spill};
 
@@ -201,6 +201,7 @@ pub fn prepare(
             p.run(s, name);
         }
     }
+    p.with(s, "alignment", alignment::run);
     lower_rest(s, generation, options, &mut p);
 }
 

@@ -217,3 +217,18 @@ fn words_of_16_bits_come_by_double_words() {
         }
     }
 }
+
+#[test]
+fn a_fence_of_gen9_is_not_waited_for() {
+    let body = "    store_shared[align 4] %6, %7
+    barrier[workgroup workgroup shared]
+    %90:b32 = load_shared[align 4 offset 4] %6";
+    for (generation, waits) in [(Generation::Gen9, 0), (Generation::Gen12, 1)] {
+        let insts = code(generation, body);
+        let waited = |pair: &[Inst]| {
+            pair[0].opcode.is_send() && pair[0].exec_size == 1 && pair[1].opcode == Opcode::Mov
+        };
+        let found = insts.windows(2).filter(|pair| waited(pair)).count();
+        assert_eq!(found, waits, "{generation} {}", count(&insts, Opcode::Send).1);
+    }
+}

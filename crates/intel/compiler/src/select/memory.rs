@@ -274,16 +274,12 @@ impl Select<'_> {
         let effect = if constant { MessageEffect::Pure } else { MessageEffect::Read };
         let mut all = Vec::with_capacity(count);
         if Self::is_dwords(ty, place) {
-            for first in (0..count).step_by(MAX_COMPONENTS) {
-                let n = (count - first).min(MAX_COMPONENTS);
-                let at = self.address(place, base, 4 * first as u32);
-                let kind = DataOp1::UntypedSurfaceRead;
-                let width = self.message_width();
-                let control = descriptor::untyped(kind, place.surface, n as u8, width);
-                let planes = [1, 0, n as u8];
-                let message =
-                    Message { effect, ..Message::new(Sfid::DataCache1, control, width, planes) };
-                all.extend(self.respond(message, &[Payload::Planes(&[at])]));
+            all = self.load_dwords(place, base, count, effect);
+        } else if Self::fills_dwords(ty, place) {
+            let bytes = ty.elem_bytes() as usize;
+            let dwords = self.load_dwords(place, base, bytes * count / 4, effect);
+            for at in (0..count).map(|k| bytes * k) {
+                all.push(self.above(dwords[at / 4], 8 * (at % 4) as u8));
             }
         } else {
             let bytes = self.element_bytes(ty, &place.mem);
@@ -301,6 +297,36 @@ impl Select<'_> {
         }
         self.set(r, &all);
         Ok(())
+    }
+
+    /// Whether smaller elements of workgroup memory are whole double words together. Of a buffer the last one may lie half
+    /// outside.
+    fn fills_dwords(ty: Type, place: &Place) -> bool {
+        let is_whole = ty.size_bytes() >= 4 && ty.size_bytes().is_multiple_of(4);
+        ty.bits() < 32 && is_whole && place.mem.align_log2 >= 2 && place.surface == LOCAL
+    }
+
+    /// Loads double words in a row.
+    fn load_dwords(
+        &mut self,
+        place: &Place,
+        base: Comp,
+        count: usize,
+        effect: MessageEffect,
+    ) -> Vec<Comp> {
+        let mut all = Vec::with_capacity(count);
+        for first in (0..count).step_by(MAX_COMPONENTS) {
+            let n = (count - first).min(MAX_COMPONENTS);
+            let at = self.address(place, base, 4 * first as u32);
+            let width = self.message_width();
+            let kind = DataOp1::UntypedSurfaceRead;
+            let control = descriptor::untyped(kind, place.surface, n as u8, width);
+            let planes = [1, 0, n as u8];
+            let message =
+                Message { effect, ..Message::new(Sfid::DataCache1, control, width, planes) };
+            all.extend(self.respond(message, &[Payload::Planes(&[at])]));
+        }
+        all
     }
 
     /// Bytes that a byte scattered message moves of an element.
