@@ -1,5 +1,5 @@
 //! Folds instructions of the machine IR into those that compute their operands: saturation into arithmetic, shifts by
-//! constants into each other, sums of integers into products.
+//! constants into each other, sums of integers into products, copies of scalars to all channels into the arithmetic.
 //!
 //! Selection makes them one by one: the shift of an index to bytes does not see the one to rows of scratch memory, and the
 //! sum before a saturation is selected before it.
@@ -28,6 +28,7 @@ pub fn run(f: &mut Function, generation: Generation) {
         let mut insts = std::mem::take(&mut f.blocks[b].insts);
         insts.retain(|&i| !saturation(f, &uses, i));
         insts.iter().for_each(|&i| shift(f, &uses, i));
+        spread(f, &uses, &insts);
         if generation == Generation::Gen12 {
             insts.iter().for_each(|&i| multiply_add(f, &uses, i));
         }
@@ -97,6 +98,45 @@ fn shift(f: &mut Function, uses: &Uses, i: Ins) {
     f.insts[i].op = MOp::Isa(outer);
     let sources = f.srcs(def).to_vec();
     f.insts[i].srcs = EntityList::from_slice(&sources, &mut f.pool);
+}
+
+/// Lets all channels compute a scalar that is only copied to them, by an instruction of the same block: that takes one
+/// instruction, which waits for nothing but the scalar's operands.
+fn spread(f: &mut Function, uses: &Uses, insts: &[Ins]) {
+    let mut inside = SecondaryMap::<Ins, bool>::new();
+    for &i in insts {
+        inside[i] = true;
+        let MOp::Isa(copy) = f.insts[i].op else { continue };
+        let Op::Alu { opcode: Opcode::Mov, condition: Condition::None, saturate: false, .. } =
+            copy.op
+        else {
+            continue;
+        };
+        let is_copy = matches!(copy.dst.place, Place::Plane(_))
+            && matches!(copy.src[0].place, Place::Scalar(_))
+            && is_plain(&copy.src[0])
+            && (copy.dst.ty, copy.src[0].ty) == (Type::UD, Type::UD);
+        if !is_copy {
+            continue;
+        }
+        let Some((def, inner)) = only_source(f, uses, i).filter(|&(def, _)| inside[def]) else {
+            continue;
+        };
+        let Op::Alu { opcode, condition: Condition::None, saturate: false, .. } = inner.op else {
+            continue;
+        };
+        let is_simple = matches!(
+            opcode,
+            Opcode::Add | Opcode::Shl | Opcode::Shr | Opcode::And | Opcode::Or | Opcode::Xor
+        );
+        if !is_simple || !inner.is_scalar() || inner.dst.ty.bytes() != 4 {
+            continue;
+        }
+        let dst = Operand { ty: inner.dst.ty, ..copy.dst };
+        f.insts[i].op = MOp::Isa(Inst { dst, ..inner });
+        let sources = f.srcs(def).to_vec();
+        f.insts[i].srcs = EntityList::from_slice(&sources, &mut f.pool);
+    }
 }
 
 /// Makes a sum of double words, one of which is a product with a word, one instruction. From Gen11 on ternary instructions

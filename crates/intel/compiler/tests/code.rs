@@ -232,3 +232,17 @@ fn a_fence_of_gen9_is_not_waited_for() {
         assert_eq!(found, waits, "{generation} {}", count(&insts, Opcode::Send).1);
     }
 }
+
+#[test]
+fn a_scalar_that_becomes_an_address_is_computed_by_all_channels() {
+    // The address of the buffer's end, which all channels load from.
+    let body = "    %10:b32x3 = load_builtin[workgroup_id]
+    %11:b32 = extract[0] %10
+    %12:b32 = ishl %11, %2
+    %90:b32 = load_shared[align 4] %12";
+    for generation in BOTH {
+        let insts = code(generation, body);
+        let scalar = |i: &&Inst| i.opcode == Opcode::Shl && i.exec_size == 1;
+        assert_eq!(insts.iter().filter(scalar).count(), 0, "{generation}");
+    }
+}
