@@ -79,6 +79,12 @@ const FEW_SPILLS: u32 = 64;
 /// Units of scalar values above which all values are planes: scalar values are not spilled.
 const MAX_SCALAR_UNITS: u16 = 72;
 
+/// Units by which the registers of values that are not masked grow where these do not fit, though no more than that are alive at
+/// once: vectors need consecutive units, which others lie between.
+const MORE_UNMASKED: u16 = 16;
+/// Units above which they do not grow any more.
+const MAX_MORE_UNMASKED: u16 = 4 * MORE_UNMASKED;
+
 /// Options of the compiler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
@@ -572,6 +578,21 @@ fn order<const W: u8>(
 }
 
 fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
+    let mut more = 0;
+    loop {
+        match with_unmasked::<W>(c, more) {
+            Err(Error::Registers(tepui_regalloc::Error::Unmasked { .. }))
+                if more < MAX_MORE_UNMASKED =>
+            {
+                more += MORE_UNMASKED;
+            }
+            done => return done,
+        }
+    }
+}
+
+/// The program with more units for values that are not masked than they need at once.
+fn with_unmasked<const W: u8>(c: &mut Compilation<'_>, more: u16) -> Result<Program> {
     let Compilation { s, generation, stage: info, options, after } = c;
     let (s, generation) = (*s, *generation);
     let payload = match info {
@@ -598,7 +619,7 @@ fn back_end_of<const W: u8>(c: &mut Compilation<'_>) -> Result<Program> {
         done => done,
     };
     let layout = Layout::new(&stage, map.registers(), W);
-    let registers = layout.registers(&f, &stage, W, unmasked, options);
+    let registers = layout.registers(&f, &stage, W, unmasked + more, options);
     let room = registers.values.len();
     let mut live = liveness::Liveness::new(&f)?;
     let (pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);

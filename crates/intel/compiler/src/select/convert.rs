@@ -36,18 +36,20 @@ impl Select<'_> {
         }
         let (a, r) = (s.arg(i, 0), s.result(i));
         let (from, to) = (self.ty(a), self.ty(r));
-        if !from.is_scalar() {
+        let signed = matches!(o, Op::S2S | Op::S2F | Op::F2S);
+        let resizes = matches!(o, Op::U2U | Op::S2S);
+        if !from.is_scalar() && !(resizes && from.bits().max(to.bits()) <= 32) {
             return self.refuse(i, "of vectors is not compiled for Intel's GPUs yet");
         }
-        let signed = matches!(o, Op::S2S | Op::S2F | Op::F2S);
-        if matches!(o, Op::U2U | Op::S2S) && to.bits() <= from.bits() {
-            let c = self.comp(a, 0);
+        if resizes && to.bits() <= from.bits() {
             // Constants have no bits above their size.
-            let c = match c {
-                Comp::Const(bits) => Comp::Const((u64::from(bits) & to.mask()) as u32),
+            let narrow = |c: Comp| match c {
+                Comp::Const(bits) => Comp::Const((u64::from(bits) & to.elem().mask()) as u32),
                 other => other,
             };
-            self.set(r, &[c]);
+            let all: Vec<Comp> =
+                (0..usize::from(to.comps())).map(|k| narrow(self.comp(a, k))).collect();
+            self.set(r, &all);
             return Ok(true);
         }
         let types = match o {
@@ -59,18 +61,22 @@ impl Select<'_> {
         let (Some(src), Some(dst)) = types else {
             return self.refuse(i, "of 64 bits is not compiled for Intel's GPUs yet");
         };
-        let source = match src.is_float() {
-            true => {
-                let x = self.float(a, src);
-                self.without_immediate(x)
-            }
-            false => {
-                let c = self.comp(a, 0);
-                self.register(c, src)
-            }
-        };
-        let v = self.def(mov(dst), dst, &[source]);
-        self.set(r, &[Comp::Val(v)]);
+        let mut all = Vec::with_capacity(usize::from(to.comps()));
+        for k in 0..usize::from(to.comps()) {
+            let source = match src.is_float() {
+                // A scalar: only integers are resized as vectors.
+                true => {
+                    let x = self.float(a, src);
+                    self.without_immediate(x)
+                }
+                false => {
+                    let c = self.comp(a, k);
+                    self.register(c, src)
+                }
+            };
+            all.push(Comp::Val(self.def(mov(dst), dst, &[source])));
+        }
+        self.set(r, &all);
         Ok(true)
     }
 
