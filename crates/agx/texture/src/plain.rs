@@ -195,14 +195,6 @@ impl Texture {
         self.is_one_level(sampler) && !has_border(x) && !has_border(y)
     }
 
-    /// Mask of the channels that the components of a mask are read from.
-    fn wanted(&self, mask: u8) -> u32 {
-        (0..4)
-            .filter(|c| mask >> c & 1 != 0)
-            .filter_map(|c| self.channel(c))
-            .fold(0, |bits, channel| bits | 1 << channel)
-    }
-
     /// The addressing of the first two axes.
     fn rules(&self, sampler: &Sampler, level: &Level, linear: bool) -> [AxisRule; 2] {
         let pixel = sampler.pixel_coordinates;

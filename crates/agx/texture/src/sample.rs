@@ -105,10 +105,7 @@ impl General<'_> {
             Kind::Gather { component } => 1 << (component & 3),
             _ => request.mask,
         };
-        let wanted = (0..4)
-            .filter(|c| wanted >> c & 1 != 0)
-            .filter_map(|c| texture.channel(c))
-            .fold(0, |bits, channel| bits | 1 << channel);
+        let wanted = texture.wanted(wanted);
         let image = &texture.image;
         let mut filter = Filter {
             fetch: Fetcher::new(memory, notes, image, exec),

@@ -20,6 +20,8 @@ pub struct Texture {
     swizzle: [Channel; 4],
     /// The swizzle: the source of each component.
     pub(crate) picks: [Pick; 4],
+    /// For each mask of components, the mask of the channels that they are read from.
+    wanted: [u8; 16],
     /// The largest level that is read.
     pub first_level: u32,
     /// Number of levels after the first.
@@ -81,6 +83,7 @@ impl Texture {
             unpacker,
             swizzle: [d.swizzle_r, d.swizzle_g, d.swizzle_b, d.swizzle_a],
             picks: [Pick::Zero; 4],
+            wanted: [0; 16],
             first_level,
             extra_levels: d.last_level.min(last).saturating_sub(first_level),
         };
@@ -89,7 +92,19 @@ impl Texture {
             None if texture.is_one(c) => Pick::One,
             None => Pick::Zero,
         });
+        texture.wanted = std::array::from_fn(|mask| {
+            (0..4)
+                .filter(|c| mask >> c & 1 != 0)
+                .filter_map(|c| texture.channel(c))
+                .fold(0, |bits, channel| bits | 1 << channel)
+        });
         Ok(texture)
+    }
+
+    /// Mask of the channels that the components of a mask are read from.
+    #[inline]
+    pub(crate) fn wanted(&self, mask: u8) -> u32 {
+        u32::from(self.wanted[usize::from(mask & 15)])
     }
 
     /// Whether there is a single level and one filter, so that the level of detail has no effect.

@@ -8,7 +8,7 @@ mod common;
 use common::{Flat, Make, Picture, Random, sampler};
 use tepui_agx_layout::{Tiling, compression::TILE_METADATA_B};
 use tepui_agx_packets::sampler::{BorderColour, CompareFunc, Filter, MipFilter, Wrap};
-use tepui_agx_packets::texture::{Channels, TextureDimension, TextureType};
+use tepui_agx_packets::texture::{Channel, Channels, TextureDimension, TextureType};
 use tepui_agx_texture::{Kind, LANES, LodSource, Operands, Request, SamplerState, Unit, format_of};
 
 const FORMATS: [(Channels, TextureType, bool); 24] = [
@@ -37,6 +37,9 @@ const FORMATS: [(Channels, TextureType, bool); 24] = [
     (Channels::EacR11, TextureType::Unorm, false),
     (Channels::Astc5x4, TextureType::Unorm, false),
 ];
+
+const SOURCES: [Channel; 6] =
+    [Channel::R, Channel::G, Channel::B, Channel::A, Channel::One, Channel::Zero];
 
 const WRAPS: [Wrap; 6] = [
     Wrap::ClampToEdge,
@@ -135,7 +138,7 @@ fn any_sampler(random: &mut Random) -> (SamplerState, bool) {
     (state, pixel)
 }
 
-/// Makes some tiles solid and some unknown.
+/// Makes some tiles, or all, solid and some unknown.
 fn spoil(picture: &Picture, memory: &mut Flat, random: &mut Random) {
     let Some(metadata) = &picture.layout.metadata else { return };
     let solid = match picture.format.info().block.bytes {
@@ -145,8 +148,9 @@ fn spoil(picture: &Picture, memory: &mut Flat, random: &mut Random) {
         _ => 0x07,
     };
     let start = metadata.offset_B as usize;
+    let all = random.below(3) == 0;
     for tile in memory.bytes[start..].chunks_exact_mut(TILE_METADATA_B as usize) {
-        match random.below(12) {
+        match if all { 0 } else { random.below(12) } {
             0 => tile.fill(solid),
             1 => tile.fill(0xee),
             _ => {}
@@ -161,7 +165,13 @@ fn both_ways_have_the_same_bits() {
     for case in 0..5000 {
         let make = any_make(&mut random);
         assert!(format_of(make.channels, make.type_, make.srgb).is_ok());
-        let picture = Picture::new(&make);
+        let mut picture = Picture::new(&make);
+        if random.below(4) == 0 {
+            let swizzle = &mut picture.texture;
+            swizzle.swizzle_r = pick(&mut random, &SOURCES);
+            swizzle.swizzle_g = pick(&mut random, &SOURCES);
+            swizzle.swizzle_a = pick(&mut random, &SOURCES);
+        }
         let mut memory = picture.noise(case);
         if random.below(4) == 0 {
             spoil(&picture, &mut memory, &mut random);
@@ -181,7 +191,7 @@ fn both_ways_have_the_same_bits() {
             offset: random.below(6) == 0,
             lod: if is_load { pick(&mut random, &lods[..2]) } else { pick(&mut random, &lods) },
             narrow: random.below(4) == 0,
-            mask: 1 + random.below(15) as u8,
+            mask: if random.below(2) == 0 { 15 } else { 1 + random.below(15) as u8 },
             residency: random.below(8) == 0,
         };
         let mut operands = Operands::default();
