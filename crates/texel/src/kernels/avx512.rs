@@ -142,8 +142,8 @@ pub unsafe fn byte_sums<const N: usize>(
     weight: [&Floats<N>; 2],
     one: u32,
     divisor: f32,
-) -> [Row<N>; 4] {
-    let mut bytes = [[0; N]; 4];
+    bytes: &mut [Row<N>; 4],
+) {
     let shift = _mm_cvtsi32_si128(one.ilog2() as i32);
     let all = |value: f32| _mm512_set1_ps(value);
     let (scale, reciprocal) = (all(1.0 / (one * one) as f32), all(1.0 / divisor));
@@ -191,7 +191,6 @@ pub unsafe fn byte_sums<const N: usize>(
             }
         }
     }
-    bytes
 }
 
 /// The words at offsets in bytes, of those parts of sixteen lanes that have one in `exec`, as [`super::avx2::gather`] does:

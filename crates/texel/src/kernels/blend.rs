@@ -75,7 +75,8 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
     let Quad { unpacker, words, weight: [right, lower], wanted } = quad;
     let wanted = *wanted;
     if unpacker.is_bytes() {
-        let bytes = byte_sums::<N, U, WIDTH>(quad, 1.0);
+        let mut bytes = [[0; N]; 4];
+        byte_sums::<N, U, WIDTH>(quad, 1.0, &mut bytes);
         for c in 0..4 {
             if wanted >> c & 1 != 0 {
                 out[c] = bytes[unpacker.byte(c)];
@@ -121,17 +122,18 @@ pub fn quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
 pub fn byte_sums<const N: usize, U: TextureUnit, const WIDTH: usize>(
     quad: &Quad<'_, N>,
     divisor: f32,
-) -> [Row<N>; 4] {
+    bytes: &mut [Row<N>; 4],
+) {
     const { assert!(U::SUBTEXEL_BITS <= 8) };
     let Quad { words, weight: [right, lower], .. } = quad;
     let one = 1u32 << U::SUBTEXEL_BITS;
     #[cfg(target_arch = "x86_64")]
     if WIDTH == 16 && N.is_multiple_of(16) {
         let [a, b, c, d] = words;
+        let words = [&a[0], &b[0], &c[0], &d[0]];
         // SAFETY: hosts of this width have AVX-512F and BW.
-        return unsafe {
-            avx512::byte_sums([&a[0], &b[0], &c[0], &d[0]], [right, lower], one, divisor)
-        };
+        unsafe { avx512::byte_sums(words, [right, lower], one, divisor, bytes) };
+        return;
     }
     let (scale, reciprocal) = (1.0 / (one * one) as f32, 1.0 / divisor);
     let finish =
@@ -140,7 +142,6 @@ pub fn byte_sums<const N: usize, U: TextureUnit, const WIDTH: usize>(
     let between = |a: u32, b: u32, weight: u32| {
         (a << U::SUBTEXEL_BITS).wrapping_add(b.wrapping_sub(a).wrapping_mul(weight))
     };
-    let mut bytes = [[0; N]; 4];
     for i in 0..N {
         let (x, y) = (whole(right[i] * one as f32) as u32, whole(lower[i] * one as f32) as u32);
         for plane in 0..2 {
@@ -154,7 +155,6 @@ pub fn byte_sums<const N: usize, U: TextureUnit, const WIDTH: usize>(
             bytes[plane + 2][i] = finish(high);
         }
     }
-    bytes
 }
 
 #[inline(always)]
@@ -293,14 +293,17 @@ mod tests {
             }
             let weights = [&weight[0], &weight[1]];
             let quad = Quad { unpacker: &unpacker, words: &words, weight: weights, wanted: 15 };
-            let mut ways = vec![byte_sums::<LANES, Unit, 4>(&quad, 255.0)];
+            let mut ways = vec![[[0; LANES]; 4]];
+            byte_sums::<LANES, Unit, 4>(&quad, 255.0, &mut ways[0]);
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                ways.push(byte_sums::<LANES, Unit, 8>(&quad, 255.0));
+                ways.push([[0; LANES]; 4]);
+                byte_sums::<LANES, Unit, 8>(&quad, 255.0, &mut ways[1]);
             }
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx512bw") {
-                ways.push(byte_sums::<LANES, Unit, 16>(&quad, 255.0));
+                ways.push([[0; LANES]; 4]);
+                byte_sums::<LANES, Unit, 16>(&quad, 255.0, &mut ways[2]);
             }
             for (c, i) in (0..4).flat_map(|c| (0..LANES).map(move |i| (c, i))) {
                 let byte = |k: usize| f64::from(words[k][0][i] >> (8 * c) & 0xff);

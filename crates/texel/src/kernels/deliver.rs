@@ -113,7 +113,18 @@ pub fn deliver_quad<const N: usize, U: TextureUnit, const WIDTH: usize>(
         quad::<N, U, WIDTH>(four, &mut sums);
         return deliver::<N, WIDTH>(&sums, &unpacker.divisor, result, out);
     }
-    let bytes = byte_sums::<N, U, WIDTH>(four, 255.0);
+    let is_byte = |c: usize| match result.picks[c] {
+        Pick::Channel(k) => unpacker.byte(usize::from(k)) == c,
+        _ => false,
+    };
+    if result.mask & 15 == 15
+        && (0..4).all(is_byte)
+        && let Some(bytes) = out.first_chunk_mut::<4>()
+    {
+        return byte_sums::<N, U, WIDTH>(four, 255.0, bytes);
+    }
+    let mut bytes = [[0; N]; 4];
+    byte_sums::<N, U, WIDTH>(four, 255.0, &mut bytes);
     let mut rows = out.iter_mut();
     for c in (0..4).filter(|c| result.mask >> c & 1 != 0) {
         let Some(row) = rows.next() else { return };
