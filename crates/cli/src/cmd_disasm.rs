@@ -57,8 +57,8 @@ pub struct Args {
     /// Intel: print cycles and waits by the model of Mesa's compiler instead of the bytes.
     #[arg(long)]
     cost: bool,
-    /// Intel Gen12: print accesses of registers that the scoreboard annotations do not order; Valhall: those that waits for
-    /// message slots do not. The exit status is 1 if there are any.
+    /// Intel Gen12: print accesses of registers that the scoreboard annotations do not order; Valhall and Bifrost: those
+    /// that waits for the slots of messages do not. The exit status is 1 if there are any.
     #[arg(long, conflicts_with = "cost")]
     scoreboard: bool,
     /// Print a JSON array; with --cost, an object.

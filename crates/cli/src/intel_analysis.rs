@@ -54,8 +54,10 @@ pub fn print(
     let generation = match (isa, analysis) {
         (Isa::Intel(generation), _) => generation,
         (Isa::Valhall, Analysis::Scoreboard) => return slots(code, json),
-        (Isa::Valhall, Analysis::Cost) | (Isa::Agx | Isa::Midgard(_) | Isa::Bifrost, _) => {
-            let what = "cycles are known of Intel's code, scoreboards of Gen12 and Valhall";
+        (Isa::Bifrost, Analysis::Scoreboard) => return dependencies(code, json),
+        (Isa::Valhall | Isa::Bifrost, Analysis::Cost) | (Isa::Agx | Isa::Midgard(_), _) => {
+            let what =
+                "cycles are known of Intel's code, scoreboards of Gen12, Valhall and Bifrost";
             return Err(format!("{what}, not of {}", isa.id()));
         }
     };
@@ -101,12 +103,29 @@ fn slots(code: &[u8], json: bool) -> Result<(String, bool), String> {
         slot: finding.slot,
         text: finding.text(&code),
     });
-    let rows: Vec<SlotRow> = rows.collect();
+    listed(&rows.collect::<Vec<_>>(), json)
+}
+
+/// Accesses of registers that the dependency masks of a program of Bifrost do not order.
+fn dependencies(code: &[u8], json: bool) -> Result<(String, bool), String> {
+    let clauses = tepui_mali_analysis::Clauses::decode(code).map_err(|e| e.to_string())?;
+    let found = clauses.check().map_err(|e| e.to_string())?;
+    let rows = found.iter().map(|finding| SlotRow {
+        offset: clauses.offset(finding.inst),
+        register: finding.register,
+        slot: finding.slot,
+        text: clauses.text(finding),
+    });
+    listed(&rows.collect::<Vec<_>>(), json)
+}
+
+/// Findings of Mali's code as text or JSON, and whether there are any.
+fn listed(rows: &[SlotRow], json: bool) -> Result<(String, bool), String> {
     let text = match json {
         true => pretty(&rows)? + "\n",
         false => rows.iter().map(|row| row.text.clone() + "\n").collect(),
     };
-    Ok((text, !found.is_empty()))
+    Ok((text, !rows.is_empty()))
 }
 
 /// The program without what follows its end.

@@ -36,6 +36,8 @@ pub enum Hazard {
     ReadPending,
     /// A write of a register that a message writes later.
     WritePending,
+    /// A write of a register that a message may not have read yet; Bifrost only, since Valhall waits by itself.
+    WriteStaging,
     /// A read of a register after the mark of its last use, or after a blend shader that may have changed it.
     ReadDiscarded,
     /// A barrier while messages are in flight.
@@ -69,6 +71,9 @@ impl Finding {
             ),
             Hazard::WritePending => format!(
                 "{at} writes r{register}, which a message of slot {slot} writes later: a wait for the slot is missing"
+            ),
+            Hazard::WriteStaging => format!(
+                "{at} writes r{register}, which a message of slot {slot} may not have read yet"
             ),
             Hazard::ReadDiscarded => {
                 format!(

@@ -265,6 +265,28 @@ impl Clause {
         self.tuples.get(tuple)?.registers.ports(tuple == 0)
     }
 
+    /// The place, in words of the program, that a branch's source leads to, of a clause at a place; `None` if the source is no
+    /// constant that is relative to the program counter.
+    pub fn branch_target(&self, tuple: usize, port: Port, place: usize) -> Option<usize> {
+        let high = match port {
+            Port::FauLow => false,
+            Port::FauHigh => true,
+            _ => return None,
+        };
+        let Fau::Constant(index, low) = Fau::of(self.tuples.get(tuple)?.registers.fau()) else {
+            return None;
+        };
+        let value = self.constants.get(index)? | u64::from(low);
+        let short = |word: u32| i64::from((word << 4) as i32 >> 4);
+        let offset = match self.modifier(index)? {
+            Modifier::Pc => (value << 4) as i64 >> 4,
+            Modifier::PcHigh if high => short((value >> 32) as u32),
+            Modifier::PcBoth => short(if high { (value >> 32) as u32 } else { value as u32 }),
+            _ => return None,
+        };
+        usize::try_from(place as i64 + offset / WORD_BYTES as i64).ok()
+    }
+
     /// The destinations of a tuple's units; `None` if the block that encodes them is reserved.
     pub fn writes(&self, tuple: usize) -> Option<(ResultWrite, ResultWrite)> {
         // The first tuple's block has the writes of the last one.

@@ -1,7 +1,6 @@
 //! Branches, jumps, barriers.
 
 use tepui_mali_isa::Flow as ValhallFlow;
-use tepui_mali_isa::bifrost::clause::Modifier;
 use tepui_mali_isa::bifrost::disasm::Fau;
 use tepui_mali_isa::bifrost::{Inst, Port};
 use tepui_mali_isa::modifier::Condition;
@@ -10,7 +9,7 @@ use super::super::alu::select::holds;
 use super::super::op::{Handler, Lanes, Next, Op, Trap};
 use super::super::row::{LANES, float16};
 use super::super::translate::{Number, TemplateOp};
-use super::{Context, Lowered, WORD_BYTES, nothing};
+use super::{Context, Lowered, nothing};
 
 type Done = Result<(), Box<Trap>>;
 
@@ -151,22 +150,7 @@ impl Context<'_> {
 
     /// The clause offset in words of a branch's source.
     fn target(&self, port: Port) -> Option<u32> {
-        let high = match port {
-            Port::FauLow => false,
-            Port::FauHigh => true,
-            _ => return None,
-        };
-        let byte = self.clause.tuples[self.tuple].registers.fau();
-        let Fau::Constant(index, low) = Fau::of(byte) else { return None };
-        let value = self.clause.constants.get(index)? | u64::from(low);
-        let short = |word: u32| i64::from((word << 4) as i32 >> 4);
-        let offset = match self.clause.modifier(index)? {
-            Modifier::Pc => (value << 4) as i64 >> 4,
-            Modifier::PcHigh if high => short((value >> 32) as u32),
-            Modifier::PcBoth => short(if high { (value >> 32) as u32 } else { value as u32 }),
-            _ => return None,
-        };
-        let target = self.place as i64 + offset / WORD_BYTES as i64;
+        let target = self.clause.branch_target(self.tuple, port, self.place)?;
         u32::try_from(target).ok()
     }
 }

@@ -1,0 +1,348 @@
+//! Dependency masks of Bifrost: whether a program waits for the results of its messages.
+//!
+//! A clause ends with at most one message to a unit outside of the execution engine, which completes later and has one of
+//! eight slots. A clause's header says for which slots the next clause waits, and whether it waits until messages have read their
+//! staging registers. The hardware does not check. The checker follows all paths of a program until nothing changes and
+//! reports each access of a register that a message may still write, each write of one that it may still
+//! read, and units that need waits of their own.
+//!
+//! Counts of registers that a descriptor or mask determines are taken for one, so that nothing is reported that is right.
+//!
+//! source: Mesa, bi_scoreboard.c (the rules at its head), bi_schedule.c (slots 6 and 7).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tepui_mali_isa::bifrost::clause::{Clause, WORD_BYTES};
+use tepui_mali_isa::bifrost::disasm::{Content, parts};
+use tepui_mali_isa::bifrost::header::Message;
+use tepui_mali_isa::bifrost::registers::Access as PortAccess;
+use tepui_mali_isa::bifrost::{Flow, Inst, Port};
+
+use crate::code::RegisterSet;
+use crate::slots::{Finding, Hazard};
+
+/// Slots of a program: 0 to 5 for messages, 6 and 7 for waits of the fixed functions.
+const SLOTS: usize = 8;
+/// Slots of messages.
+const MESSAGE_SLOTS: u8 = 0x3f;
+/// Slots of fixed functions that ATEST and BLEND wait for, and those that BLEND and stores to the tile do.
+const DEPTH: u8 = 1 << 6;
+const COLOUR: u8 = 1 << 7;
+
+/// Limit on the visits of clauses.
+const MAX_STEPS: usize = 1_000_000;
+
+/// A program that is not analysed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DependencyError {
+    /// Bytes that are no clause.
+    #[error("{offset:#x}: the bytes encode no clause")]
+    Decode {
+        /// Offset in bytes.
+        offset: usize,
+    },
+    /// A branch to an address that is computed, or to no clause.
+    #[error("{offset:#x}: the target of the branch is not in the program")]
+    Target {
+        /// Offset of the clause in bytes.
+        offset: usize,
+    },
+    /// The paths do not settle within the limit on visits.
+    #[error("the program has too many paths: {MAX_STEPS} steps were not enough")]
+    TooManyPaths,
+}
+
+/// A clause as the checker sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Step {
+    /// Offset in bytes.
+    offset: usize,
+    reads: RegisterSet,
+    writes: RegisterSet,
+    /// Registers that the message reads, and those that it writes when it is complete.
+    staging: RegisterSet,
+    results: RegisterSet,
+    /// The slot of the message, if there is one.
+    slot: Option<u8>,
+    /// The message is a barrier.
+    is_barrier: bool,
+    /// Slots of fixed functions that have to be waited for before it.
+    needs: u8,
+    /// Slots, and whether reads of staging registers, that the next clause waits for.
+    waits: u8,
+    staging_barrier: bool,
+    next: Vec<usize>,
+}
+
+fn range(register: u8, count: u8) -> RegisterSet {
+    let bits = (1u128 << count.min(64)) - 1;
+    (bits << (register & 63)) as RegisterSet
+}
+
+/// The staging registers of a message: those of a format, a number, or at least one.
+fn staging_count(inst: &Inst, count: &str) -> u8 {
+    match count {
+        "format" => {
+            let channels = match inst.modifier("vecsize") {
+                Some("v2") => 2u8,
+                Some("v3") => 3,
+                Some("v4") => 4,
+                _ => 1,
+            };
+            let format = inst.modifier("register_format").unwrap_or_default();
+            if format.ends_with("16") { channels.div_ceil(2) } else { channels }
+        }
+        number => number.parse().unwrap_or(1),
+    }
+}
+
+impl Step {
+    fn new(clause: &Clause, offset: usize) -> Step {
+        let header = &clause.header;
+        let mut step = Step {
+            offset,
+            waits: header.wait,
+            staging_barrier: header.staging_barrier,
+            ..Step::default()
+        };
+        for (index, tuple) in clause.tuples.iter().enumerate() {
+            if let Some(ports) = clause.ports(index) {
+                let two = (ports.port2.0 == PortAccess::Read).then_some(ports.port2.1);
+                let registers = [ports.read[0], ports.read[1], two];
+                for port in tuple.fma.sources.iter().chain(&tuple.add.sources) {
+                    let register = match port {
+                        Port::Zero => registers[0],
+                        Port::One => registers[1],
+                        Port::Two => registers[2],
+                        _ => None,
+                    };
+                    step.reads |= register.map_or(0, |register| range(register, 1));
+                }
+            }
+            let (fma, add) = clause.writes(index).unwrap_or_default();
+            for (register, _) in fma.into_iter().chain(add) {
+                step.writes |= range(register, 1);
+            }
+            step.message(&tuple.add, header.staging, header.slot);
+        }
+        step
+    }
+
+    /// Adds what a clause's message accesses.
+    fn message(&mut self, inst: &Inst, register: u8, slot: u8) {
+        let row = inst.op.row();
+        if row.message == Message::None {
+            return;
+        }
+        self.slot = Some(slot % SLOTS as u8);
+        if let Some(staging) = row.staging {
+            let set = range(register, staging_count(inst, staging.count));
+            self.staging = if staging.read { set } else { 0 };
+            self.results = if staging.write { set } else { 0 };
+        }
+        self.is_barrier = row.name == "BARRIER";
+        self.needs = match row.name {
+            "ATEST" => DEPTH,
+            "BLEND" => DEPTH | COLOUR,
+            "ST_TILE" => COLOUR,
+            _ => 0,
+        };
+    }
+}
+
+/// Messages that may be in flight at the start of a clause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct State {
+    /// For each slot, registers that its messages write, and those that they read.
+    writes: [RegisterSet; SLOTS],
+    reads: [RegisterSet; SLOTS],
+    /// Slots with messages, and slots of fixed functions that were not waited for.
+    busy: u8,
+}
+
+impl State {
+    /// Takes what may be in flight on another path; returns whether that is more.
+    fn merge(&mut self, other: &State) -> bool {
+        let before = *self;
+        self.writes.iter_mut().zip(other.writes).for_each(|(a, b)| *a |= b);
+        self.reads.iter_mut().zip(other.reads).for_each(|(a, b)| *a |= b);
+        self.busy |= other.busy;
+        *self != before
+    }
+
+    /// Executes a clause, and the waits before the next one.
+    fn step(&mut self, step: &Step) {
+        if let Some(slot) = step.slot {
+            self.writes[usize::from(slot)] |= step.results;
+            self.reads[usize::from(slot)] |= step.staging;
+            self.busy |= 1 << slot;
+        }
+        for slot in (0..SLOTS).filter(|slot| step.waits >> slot & 1 != 0) {
+            (self.writes[slot], self.reads[slot]) = (0, 0);
+        }
+        self.busy &= !step.waits;
+        if step.staging_barrier {
+            self.reads = [0; SLOTS];
+        }
+    }
+
+    fn findings(&self, n: usize, step: &Step, mut found: impl FnMut(Finding)) {
+        let (reads, writes) = (step.reads | step.staging, step.writes | step.results);
+        let kinds = [
+            (&self.writes, reads, Hazard::ReadPending),
+            (&self.writes, writes, Hazard::WritePending),
+            (&self.reads, step.writes, Hazard::WriteStaging),
+        ];
+        for (pending, set, hazard) in kinds {
+            for (slot, pending) in (0..).zip(pending) {
+                let registers = pending & set;
+                if registers != 0 {
+                    let register = Some(registers.trailing_zeros() as u8);
+                    found(Finding { inst: n, hazard, register, slot: Some(slot) });
+                }
+            }
+        }
+        let mut slots = |set: u8, hazard| {
+            if set != 0 {
+                let slot = Some(set.trailing_zeros() as u8);
+                found(Finding { inst: n, hazard, register: None, slot });
+            }
+        };
+        if step.is_barrier {
+            slots(self.busy & MESSAGE_SLOTS, Hazard::BarrierPending);
+        }
+        slots(self.busy & step.needs, Hazard::Unsynchronised);
+    }
+}
+
+/// A program's clauses, for the checker of dependencies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clauses(Vec<Step>);
+
+impl Clauses {
+    /// Decodes a program: clauses up to the end of the bytes, or up to zeros after the clause that ends it.
+    ///
+    /// # Errors
+    /// Bytes are no clause, or a branch leads to none.
+    pub fn decode(code: &[u8]) -> Result<Clauses, DependencyError> {
+        let mut clauses = Vec::new();
+        for part in parts(code, 0) {
+            match part.content {
+                Content::Clause(clause) => clauses.push((part.offset, clause)),
+                Content::Padding => break,
+                Content::Error(_) => return Err(DependencyError::Decode { offset: part.offset }),
+            }
+        }
+        let place: BTreeMap<usize, usize> =
+            clauses.iter().enumerate().map(|(n, (at, _))| (at / WORD_BYTES, n)).collect();
+        let mut steps = Vec::new();
+        for (n, (offset, clause)) in clauses.iter().enumerate() {
+            let mut step = Step::new(clause, *offset);
+            let mut goes_on = clause.header.flow != Flow::End;
+            for (index, tuple) in clause.tuples.iter().enumerate() {
+                let name = tuple.add.op.row().name;
+                if name != "JUMP" && !name.starts_with("BRANCH") {
+                    continue;
+                }
+                let source = tuple.add.sources.last().copied().unwrap_or_default();
+                // Lanes end at a branch to the special value 0.
+                let target = clause.branch_target(index, source, offset / WORD_BYTES);
+                if let Some(target) = target {
+                    let known = place.get(&target).copied();
+                    step.next.push(known.ok_or(DependencyError::Target { offset: *offset })?);
+                }
+                goes_on &= name != "JUMP";
+            }
+            if goes_on && n + 1 < clauses.len() {
+                step.next.push(n + 1);
+            }
+            steps.push(step);
+        }
+        Ok(Clauses(steps))
+    }
+
+    /// Number of clauses.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Offset of a clause in bytes.
+    ///
+    /// # Panics
+    /// If there is no such clause.
+    #[must_use]
+    pub fn offset(&self, n: usize) -> usize {
+        self.0[n].offset
+    }
+
+    /// Finds accesses that the waits of the program do not order, by clause.
+    ///
+    /// # Errors
+    /// The program exceeds the limit on visits.
+    pub fn check(&self) -> Result<Vec<Finding>, DependencyError> {
+        let steps = &self.0;
+        let mut entries: Vec<Option<State>> = vec![None; steps.len()];
+        let mut open = BTreeSet::new();
+        if let Some(entry) = entries.first_mut() {
+            // The hardware's own tests are in flight. The renderer state may wait for them before the first clause.
+            *entry = Some(State { busy: DEPTH | COLOUR, ..State::default() });
+            open.insert(0);
+        }
+        let mut count = 0;
+        while let Some(n) = open.pop_first() {
+            count += 1;
+            if count > MAX_STEPS {
+                return Err(DependencyError::TooManyPaths);
+            }
+            let Some(mut state) = entries[n] else { continue };
+            state.step(&steps[n]);
+            for &to in &steps[n].next {
+                let changed = match &mut entries[to] {
+                    Some(entry) => entry.merge(&state),
+                    entry => {
+                        *entry = Some(state);
+                        true
+                    }
+                };
+                if changed {
+                    open.insert(to);
+                }
+            }
+        }
+        let mut findings = Vec::new();
+        for (n, (step, entry)) in steps.iter().zip(&entries).enumerate() {
+            if let Some(state) = entry.filter(|_| n > 0 || step.needs == 0) {
+                state.findings(n, step, |finding| findings.push(finding));
+            }
+        }
+        findings.sort();
+        Ok(findings)
+    }
+
+    /// One sentence about a finding.
+    #[must_use]
+    pub fn text(&self, finding: &Finding) -> String {
+        let at = format!("the clause at {:#x}", self.offset(finding.inst));
+        let register = finding.register.unwrap_or_default();
+        let slot = finding.slot.unwrap_or_default();
+        match finding.hazard {
+            Hazard::ReadPending | Hazard::ReadDiscarded => format!(
+                "{at} reads r{register}, which a message of slot {slot} writes: a wait for the slot is missing before it"
+            ),
+            Hazard::WritePending => format!(
+                "{at} writes r{register}, which a message of slot {slot} writes later: a wait for the slot is missing before it"
+            ),
+            Hazard::WriteStaging => format!(
+                "{at} writes r{register}, which a message of slot {slot} may not have read yet: a staging barrier is missing before it"
+            ),
+            Hazard::BarrierPending => format!(
+                "{at} has a barrier while messages of slot {slot} are in flight: a wait for the slot is missing before it"
+            ),
+            Hazard::Unsynchronised => {
+                format!("{at} needs a wait for slot {slot}, which the clause before has to name")
+            }
+        }
+    }
+}
