@@ -238,10 +238,8 @@ impl Replayer {
     /// There is no model for it, or not with these options.
     pub fn new(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
         let family = family(process).map_err(|error| error.to_string())?;
-        if options.removals && family != Family::Intel {
-            return Err(format!(
-                "flushes and stalls of {family} are not checked yet; those of Intel are"
-            ));
+        if options.removals && family == Family::Mali {
+            return Err("waits of Mali are not checked yet; those of Intel and AGX are".into());
         }
         if options.relaxed.is_some() && family == Family::Mali {
             return Err(
@@ -274,10 +272,13 @@ impl Replayer {
         match self {
             Replayer::Agx(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                let reports = replayed.result.iter().flat_map(|stats| &stats.reports);
+                let stats = replayed.result.iter();
+                let reports = stats.clone().flat_map(|stats| &stats.reports);
                 let reports = reports.map(ToString::to_string).collect();
+                let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
                 Ok(Replayed {
                     reports,
+                    removals,
                     ..described(replayed, agx_counts, |all| {
                         all.into_iter().map(agx_picture).collect()
                     })
@@ -338,6 +339,7 @@ fn agx_replayer(options: &ReplayOptions) -> agx::Replayer {
     let model = tepui_agx_model::Options {
         threads: options.threads,
         check: options.check,
+        removals: options.removals,
         relaxed: options.relaxed,
         draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()

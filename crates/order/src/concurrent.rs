@@ -26,7 +26,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::relaxed::Choices;
-use crate::shadow::{GRANULE_BYTES, LINE_BYTES};
+use crate::shadow::LINE_BYTES;
 use crate::trace::Removals;
 use crate::tracker::Access;
 
@@ -45,33 +45,33 @@ const MAX_REMOVAL_ITEMS: usize = 1 << 9;
 /// Limit on the lines of memory that items have accessed, each item's counted.
 const MAX_TOUCHES: usize = 1 << 21;
 
-/// Granules of a line: bit N is granule N.
-type Granules = u16;
+/// Bytes of a line: bit N is byte N.
+type ByteMask = u64;
 
 /// Accesses of a line by an item.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     item: Item,
-    reads: Granules,
-    writes: Granules,
-    atomics: Granules,
+    reads: ByteMask,
+    writes: ByteMask,
+    atomics: ByteMask,
 }
 
 impl Touch {
-    fn changes(&self) -> Granules {
+    fn changes(&self) -> ByteMask {
         self.writes | self.atomics
     }
 
-    /// The granules in which the order of two items' accesses matters. Atomics need no order among each other.
-    fn conflicts(&self, other: &Touch) -> Granules {
+    /// The bytes at which the order of two items' accesses matters. Atomics need no order among each other.
+    fn conflicts(&self, other: &Touch) -> ByteMask {
         self.writes & (other.reads | other.changes())
             | self.reads & other.changes()
             | self.atomics & (other.reads | other.writes)
     }
 
-    /// The access of a granule, the one that changes it if there are several.
-    fn access(&self, granule: Granules) -> Access {
-        match (self.writes & granule, self.atomics & granule) {
+    /// The access of a byte, the one that changes it if there are several.
+    fn access(&self, byte: ByteMask) -> Access {
+        match (self.writes & byte, self.atomics & byte) {
             (1.., _) => Access::Write,
             (_, 1..) => Access::Atomic,
             _ => Access::Read,
@@ -82,7 +82,8 @@ impl Touch {
 /// Event that makes work wait for other work.
 #[derive(Clone, Debug)]
 struct OrderEvent {
-    kind: &'static str,
+    /// Its name among what can be removed.
+    kind: Option<&'static str>,
     /// The items that it waits for.
     items: Vec<Range<Item>>,
     /// Events that it implies: it waits for what they wait for, and what waits for it waits for them if it is removed.
@@ -96,7 +97,7 @@ pub struct Race {
     pub earlier: (Item, Access),
     /// The other one.
     pub later: (Item, Access),
-    /// The lowest address that both access, rounded down to [`crate::Tracker`]'s granule of 4 bytes.
+    /// The lowest address that both access.
     pub address: u64,
 }
 
@@ -166,7 +167,16 @@ impl Concurrency {
         implies: &[EventId],
     ) -> EventId {
         let items = items.into_iter().collect();
-        self.events.push(OrderEvent { kind, items, implies: implies.to_vec() });
+        self.add(OrderEvent { kind: Some(kind), items, implies: implies.to_vec() })
+    }
+
+    /// Adds a wait for items that have begun which no command asks for, such as between the stages of a pipeline. It is never removed.
+    pub fn dependency(&mut self, items: impl IntoIterator<Item = Range<Item>>) -> EventId {
+        self.add(OrderEvent { kind: None, items: items.into_iter().collect(), implies: Vec::new() })
+    }
+
+    fn add(&mut self, event: OrderEvent) -> EventId {
+        self.events.push(event);
         self.events.len() as EventId - 1
     }
 
@@ -196,14 +206,13 @@ impl Concurrency {
         while at < end {
             let line = at / LINE_BYTES;
             let line_end = (line + 1).saturating_mul(LINE_BYTES).min(end);
-            let first = (at % LINE_BYTES / GRANULE_BYTES) as u32;
-            let last = ((line_end - 1) % LINE_BYTES / GRANULE_BYTES) as u32;
-            self.touch(access, line, Granules::MAX << first & Granules::MAX >> (15 - last));
+            let (first, last) = (at % LINE_BYTES, (line_end - 1) % LINE_BYTES);
+            self.touch(access, line, ByteMask::MAX << first & ByteMask::MAX >> (63 - last));
             at = line_end;
         }
     }
 
-    fn touch(&mut self, access: Access, line: u64, granules: Granules) {
+    fn touch(&mut self, access: Access, line: u64, bytes: ByteMask) {
         let item = self.current;
         let touches = self.lines.entry(line).or_default();
         let touch = match touches.iter().rposition(|touch| touch.item == item) {
@@ -223,7 +232,7 @@ impl Concurrency {
             Access::Read => &mut touch.reads,
             Access::Write => &mut touch.writes,
             Access::Atomic => &mut touch.atomics,
-        } |= granules;
+        } |= bytes;
     }
 
     /// The pairs of items whose accesses nothing orders, one of each, in order.
@@ -247,7 +256,8 @@ impl Concurrency {
         let complete = self.before(None);
         let mut conflicts: Vec<Race> = self.conflicts().into_values().collect();
         conflicts.retain(|race| is_ordered(&complete, race));
-        for event in 0..self.events.len() {
+        for (event, OrderEvent { kind, .. }) in self.events.iter().enumerate() {
+            let Some(kind) = kind else { continue };
             let before = self.before(Some(event as EventId));
             let reported = conflicts.iter().any(|race| !is_ordered(&before, race));
             let different = reported
@@ -256,7 +266,7 @@ impl Concurrency {
                     let place = |item: Item| place[item as usize];
                     conflicts.iter().any(|race| place(race.later.0) < place(race.earlier.0))
                 });
-            *all.entry(self.events[event].kind.to_owned()).or_default() += Removals {
+            *all.entry((*kind).to_owned()).or_default() += Removals {
                 removed: 1,
                 reported: u64::from(reported),
                 different: u64::from(different),
@@ -332,12 +342,11 @@ impl Concurrency {
                     if both == 0 {
                         continue;
                     }
-                    let granule = both & both.wrapping_neg();
-                    let address =
-                        line * LINE_BYTES + u64::from(both.trailing_zeros()) * GRANULE_BYTES;
+                    let byte = both & both.wrapping_neg();
+                    let address = line * LINE_BYTES + u64::from(both.trailing_zeros());
                     let race = Race {
-                        earlier: (earlier.item, earlier.access(granule)),
-                        later: (later.item, later.access(granule)),
+                        earlier: (earlier.item, earlier.access(byte)),
+                        later: (later.item, later.access(byte)),
                         address,
                     };
                     all.entry((earlier.item, later.item))

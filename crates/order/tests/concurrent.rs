@@ -40,10 +40,13 @@ fn waited(events: &[(Vec<usize>, Vec<usize>)], event: usize) -> BTreeSet<usize> 
     all
 }
 
+/// The events that an item waits for, and its accesses of words.
+type Work = (Vec<usize>, Vec<(Access, u64)>);
+
 /// A sequence: what each item accesses and which events it waits for, and the events.
 #[derive(Default)]
 struct Sequence {
-    items: Vec<(Vec<usize>, Vec<(Access, u64)>)>,
+    items: Vec<Work>,
     events: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
@@ -67,7 +70,7 @@ impl Sequence {
 
     /// The items that each item waits for itself, without an event.
     fn waits(&self, removed: Option<usize>) -> Vec<BTreeSet<usize>> {
-        let of = |(waits, _): &(Vec<usize>, _)| {
+        let of = |(waits, _): &Work| {
             let mut all = BTreeSet::new();
             let mut open = waits.clone();
             while let Some(event) = open.pop() {
@@ -180,9 +183,12 @@ fn a_race_names_both_accesses() {
     work.access(Access::Write, 0x1010, 0x100);
     let second = work.begin(&[]);
     work.access(Access::Read, 0x1081, 1);
+    // Bytes of one word that only one of them accesses.
+    work.access(Access::Write, 0x100c, 4);
+    work.access(Access::Write, 0x1110, 1);
     let [race] = work.races()[..] else { panic!("{:?}", work.races()) };
     assert_eq!((race.earlier, race.later), ((first, Access::Write), (second, Access::Read)));
-    assert_eq!(race.address, 0x1080);
+    assert_eq!(race.address, 0x1081);
     // The first one goes on; what it reads at once is no race.
     work.choose(first);
     work.access(Access::Read, 0x2000, 4);

@@ -172,6 +172,21 @@ impl AddressSpace {
         }
     }
 
+    /// Tells the observer, if there is one, of an access that is not performed by a [`crate::UnitMemory`].
+    #[inline]
+    pub fn report_access(&self, unit: u8, access: Access, address: u64, bytes: u64) {
+        if let Some(observer) = self.observer() {
+            observer.access(unit, access, address, bytes);
+        }
+    }
+
+    /// Whether there is an observer of accesses.
+    #[inline]
+    #[must_use]
+    pub fn is_observed(&self) -> bool {
+        self.observer().is_some()
+    }
+
     /// The observer of accesses.
     pub(crate) fn observer(&self) -> Option<&dyn AccessObserver> {
         self.observer.get().map(|observer| &**observer)

@@ -238,6 +238,10 @@ fn a_missing_barrier_between_launches_is_found() {
     // A write after a read.
     assert_eq!(launches(load, STORE, &[]), [ReportKind::MissingWait]);
     assert_eq!(launches(load, STORE, &barrier), []);
+    // Without an audit, too.
+    let options = Options { check: true, ..Options::default() };
+    let found = run_launches(options, [STORE, load], &[]).0;
+    assert_eq!(found, [ReportKind::MissingWait]);
     // Two reads, of which the stores leave memory as it was.
     assert_eq!(launches(load, load, &[]), []);
 }

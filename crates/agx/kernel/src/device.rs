@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tepui_agx_chips::Chip;
-use tepui_agx_model::{ComputeJob, Gpu, JobFault, JobStats, RenderJob};
+use tepui_agx_model::{ComputeJob, Gpu, JobFault, JobStats, OrderChecker, RenderJob};
 use tepui_drm::core::CoreDevice;
 use tepui_drm::fault_log::FaultLog;
 use tepui_softgpu::AddressSpace;
@@ -19,6 +19,11 @@ pub trait Execute: Send + Sync {
 
     /// Runs a render command to its end.
     fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault>;
+
+    /// The checker of the order of a submission's commands.
+    fn order(&self) -> Option<&OrderChecker> {
+        None
+    }
 }
 
 impl Execute for Gpu {
@@ -28,6 +33,10 @@ impl Execute for Gpu {
 
     fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
         Gpu::render(self, vm, job)
+    }
+
+    fn order(&self) -> Option<&OrderChecker> {
+        Gpu::order(self)
     }
 }
 

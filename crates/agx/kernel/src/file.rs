@@ -297,8 +297,8 @@ impl File {
         let buffer = read_array::<u8>(user, args.cmdbuf, args.cmdbuf_size as usize)?;
         let commands = submit::parse(&buffer)?
             .iter()
-            .filter_map(|command| command.work(queue.usc_exec_base))
-            .map(|(work, [first, second])| {
+            .filter_map(|command| Some((command.barriers(), command.work(queue.usc_exec_base)?)))
+            .map(|(barriers, (work, [first, second]))| {
                 let slot = |timestamp| self.timestamp_slot(timestamp);
                 // The model runs a render command's two parts in one, so that the vertex part
                 // begins and ends where the fragment part begins.
@@ -311,7 +311,7 @@ impl File {
                 let slots = |list: Vec<_>| {
                     list.into_iter().filter_map(|t| slot(t).transpose()).collect::<Result<_, _>>()
                 };
-                Ok(Prepared { work, start: slots(start)?, end: slots(end)? })
+                Ok(Prepared { work, barriers, start: slots(start)?, end: slots(end)? })
             })
             .collect::<Result<Vec<_>, Refusal>>()?;
         let (ins, outs) = (args.in_sync_count as usize, args.out_sync_count as usize);

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use tepui_agx_model::{FaultKind, JobFault, JobStats, Unit};
+use tepui_agx_model::{
+    Barriers, CommandKind, FaultKind, JobFault, JobStats, OrderChecker, Report, Unit,
+};
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::{Errno, gem::Gem, spawn};
 use tepui_softgpu::catch_panic;
@@ -40,6 +42,8 @@ impl TimestampSlot {
 /// A hardware command of a submission, ready to run.
 pub(crate) struct Prepared {
     pub work: Work,
+    /// The commands of the submission that it waits for.
+    pub barriers: Barriers,
     /// Written before the command.
     pub start: Vec<TimestampSlot>,
     /// Written after it.
@@ -139,7 +143,15 @@ impl Worker {
     }
 
     fn execute(&self, submission: u64, commands: &[Prepared]) -> Result<(), Errno> {
-        for (command, Prepared { work, start, end }) in commands.iter().enumerate() {
+        let order = self.device.gpu.order().map(OrderChecker::begin);
+        for (command, Prepared { work, barriers, start, end }) in commands.iter().enumerate() {
+            if let Some(order) = &order {
+                let kind = match work {
+                    Work::Compute(_) => CommandKind::Compute,
+                    Work::Render(_) => CommandKind::Render,
+                };
+                order.command(kind, *barriers);
+            }
             let result = self.vm.run(|vm| {
                 let execution =
                     Execution { file: self.file, queue: self.queue, submission, command, work, vm };
@@ -163,16 +175,8 @@ impl Worker {
                 Work::Compute(_) => "compute",
                 Work::Render(_) => "render",
             };
-            let place = || format!("{kind} command {command} of submission {submission}");
-            for report in result.iter().flat_map(|stats| &stats.reports) {
-                match &self.device.options.findings {
-                    Some(log) => log.add(report.finding(place())),
-                    None if self.device.options.report_faults => {
-                        eprintln!("tepui: check: {report} ({})", place());
-                    }
-                    None => {}
-                }
-            }
+            let place = format!("{kind} command {command} of submission {submission}");
+            result.iter().for_each(|stats| self.report(&stats.reports, &place));
             if let Err(fault) = result {
                 // Lost before anyone can see the fence: the next submission is refused.
                 self.state.lost.store(true, Ordering::Release);
@@ -181,7 +185,23 @@ impl Worker {
                 return Err(Errno::IO);
             }
         }
+        if let Some(order) = order {
+            self.report(&order.end().0, &format!("submission {submission}"));
+        }
         Ok(())
+    }
+
+    /// Hands the checker's findings to the log.
+    fn report(&self, reports: &[Report], place: &str) {
+        for report in reports {
+            match &self.device.options.findings {
+                Some(log) => log.add(report.finding(place.to_owned())),
+                None if self.device.options.report_faults => {
+                    eprintln!("tepui: check: {report} ({place})");
+                }
+                None => {}
+            }
+        }
     }
 
     fn model(&self, execution: &Execution<'_>) -> Result<JobStats, JobFault> {

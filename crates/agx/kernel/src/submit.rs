@@ -128,6 +128,12 @@ fn check_render(command: CmdRender) -> Result<CmdRender, Refusal> {
 }
 
 impl Command {
+    /// How many renders and compute commands before it in the submission it waits for; none if it does not wait for the queue.
+    pub fn barriers(&self) -> model::Barriers {
+        let CmdHeader { vdm_barrier, cdm_barrier, .. } = self.header;
+        [vdm_barrier, cdm_barrier].map(|count| (count != BARRIER_NONE).then_some(count))
+    }
+
     /// The model's job and the timestamps around it; `None` for software commands.
     pub fn work(&self, usc_exec_base: u64) -> Option<(Work, [Timestamps; 2])> {
         match &self.payload {

@@ -8,7 +8,6 @@ use tepui_softgpu::AddressSpace;
 use crate::job::{ComputeJob, JobFault, JobStats, Unit};
 use crate::stream::{BLOCK_BUDGET, Stream};
 use crate::usc::cache::Programs;
-use crate::usc::check::race::Unordered;
 use crate::usc::launch::Grid;
 use crate::{Gpu, pipeline};
 
@@ -29,6 +28,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
         }
         match stream.block_type()? {
             0 => {
+                launches.read(&stream);
                 let (launch, size) = Launch::at(gpu, &stream)?;
                 launches.begin(launch, &stream)?;
                 stream.skip(size);
@@ -62,8 +62,6 @@ struct Launches<'a> {
     job: &'a ComputeJob,
     programs: Programs<'a>,
     stats: JobStats,
-    /// Launches since the last barrier, for the checker.
-    unordered: Unordered,
     /// Launches since the last barrier that did not run yet.
     waiting: Vec<(Launch, Stream<'a>)>,
     /// The order of relaxed execution.
@@ -79,7 +77,6 @@ impl<'a> Launches<'a> {
             job,
             programs: Programs::new(vm, job.usc_exec_base, &gpu.programs),
             stats: JobStats::default(),
-            unordered: Unordered::default(),
             waiting: Vec::new(),
             choices: gpu.options.relaxed.map(|seed| Choices::new(seed ^ stream)),
         }
@@ -88,6 +85,13 @@ impl<'a> Launches<'a> {
     /// The cost so far, in instructions.
     fn cost(&self) -> u64 {
         self.stats.instructions + LAUNCH_COST * self.stats.launches
+    }
+
+    /// Tells the checker of the launch that the stream stands at, before it is read.
+    fn read(&self, stream: &Stream<'_>) {
+        if let Some(order) = &self.gpu.order {
+            order.launch(stream.at);
+        }
     }
 
     /// Runs a launch, at which the stream stands, now or before the next barrier.
@@ -102,9 +106,10 @@ impl<'a> Launches<'a> {
 
     /// Orders the launches before with those after.
     fn barrier(&mut self) -> Result<(), JobFault> {
-        self.finish()?;
-        self.unordered.barrier();
-        Ok(())
+        if let Some(order) = &self.gpu.order {
+            order.barrier();
+        }
+        self.finish()
     }
 
     /// Runs all launches that wait.
@@ -124,8 +129,8 @@ impl<'a> Launches<'a> {
     }
 
     fn run(&mut self, launch: &Launch, stream: &Stream<'_>) -> Result<(), JobFault> {
-        let Launches { gpu, job, programs, unordered, stats, .. } = self;
-        launch.run(gpu, stream, job, programs, unordered, stats)
+        let Launches { gpu, job, programs, stats, .. } = self;
+        launch.run(gpu, stream, job, programs, stats)
     }
 }
 
@@ -190,7 +195,6 @@ impl Launch {
         stream: &Stream<'_>,
         job: &ComputeJob,
         programs: &Programs<'_>,
-        unordered: &mut Unordered,
         stats: &mut JobStats,
     ) -> Result<(), JobFault> {
         let grid = match self.size {
@@ -224,7 +228,7 @@ impl Launch {
             helper: job.registers.helper,
         };
         let launch = pipeline.load(programs);
-        let run = launch.and_then(|launch| gpu.dispatch(stream.vm, launch, grid, unordered, stats));
+        let run = launch.and_then(|launch| gpu.dispatch(stream.vm, launch, grid, stats));
         run.map_err(|fault| stream.place(fault))
     }
 }

@@ -1,11 +1,13 @@
 //! Distributes the workgroups of a dispatch over worker threads.
 
+use std::sync::Arc;
+
 use tepui_softgpu::{AddressSpace, RangeCache};
 
 use crate::Gpu;
 use crate::gpu::Checks;
 use crate::job::{JobFault, JobStats, Unit};
-use crate::usc::check::race::Unordered;
+use crate::usc::check::race::Races;
 use crate::usc::fpmode::FlushSubnormals;
 use crate::usc::launch::{Grid, Launch};
 use crate::usc::memory::{Port, WINDOWS, Window};
@@ -37,13 +39,12 @@ impl Gpu {
         Ok(launch)
     }
 
-    /// Runs the preshader and then every workgroup of a launch; `launches` are those that nothing orders it with.
+    /// Runs the preshader and then every workgroup of a launch.
     pub(crate) fn dispatch(
         &self,
         vm: &AddressSpace,
         launch: Launch<'_>,
         grid: Grid,
-        launches: &mut Unordered,
         stats: &mut JobStats,
     ) -> Result<(), JobFault> {
         let limit = self.options.instruction_budget;
@@ -65,7 +66,7 @@ impl Gpu {
         // Compute groups of a workgroup, whose accesses may race.
         let groups =
             grid.local.iter().fold(1u32, |all, &n| all.saturating_mul(n)).div_ceil(LANES as u32);
-        let races = (self.options.checks() == Checks::Audit).then(|| launches.begin(groups));
+        let races = (self.options.checks() == Checks::Audit).then(|| Arc::new(Races::new(groups)));
         let budget = Budget::new(stats.instructions, self.options.job_budget, Unit::Usc);
         let (parts, outcome) = share(
             self,
@@ -115,7 +116,6 @@ impl Gpu {
 pub(crate) fn done(worker: Worker<'_>) -> JobStats {
     let (soft_faults, first_soft_fault) = worker.soft_faults();
     JobStats {
-        launches: 0,
         threads: worker.threads,
         instructions: worker.executed.instructions,
         fscib: worker.executed.fscib,
@@ -123,5 +123,6 @@ pub(crate) fn done(worker: Worker<'_>) -> JobStats {
         soft_faults,
         first_soft_fault,
         reports: worker.into_reports(),
+        ..JobStats::default()
     }
 }

@@ -1,10 +1,13 @@
 //! The state of a virtual GPU: its options, worker threads, decoded programs and reusable buffers.
 
+use std::sync::Arc;
+
 use tepui_hostvec::Target;
 use tepui_softgpu::{BufferPool, WorkerPool};
 
 use crate::coverage::Coverage;
 use crate::isp::memory::FrameMemory;
+use crate::order::OrderChecker;
 
 use crate::render::geometry::GeometryMemory;
 use crate::render::scene::Scene;
@@ -23,6 +26,8 @@ pub struct Options {
     /// With `check`: report races, barriers and derivatives in divergent flow, and results that are
     /// never read.
     pub audit: bool,
+    /// With `check`: judge each submission without each of its barriers, too: [`crate::JobStats::removals`].
+    pub removals: bool,
     /// The word that registers, local memory and scratch memory hold until a program writes them. On
     /// silicon they hold remains of earlier programs; the default, 0, hides a missing initialisation.
     /// `r0l`, the execution mask's counter, starts at 0 in any case, and uniform registers that no USC
@@ -70,6 +75,7 @@ impl Default for Options {
             threads: 0,
             check: false,
             audit: false,
+            removals: false,
             uninitialised: 0,
             instruction_budget: 1 << 32,
             job_budget: 1 << 44,
@@ -116,6 +122,8 @@ pub struct Gpu {
     pub(crate) geometry: BufferPool<GeometryMemory>,
     pub(crate) scenes: BufferPool<Scene>,
     pub(crate) frames: BufferPool<FrameMemory>,
+    /// The checker of the order of launches and commands.
+    pub(crate) order: Option<Arc<OrderChecker>>,
 }
 
 impl Gpu {
@@ -128,7 +136,11 @@ impl Gpu {
         };
         let programs = Cache::new(translation, options.coverage.clone());
         let pool = WorkerPool::new(options.threads, MAX_WORKERS, "agx-core");
+        // Relaxed execution takes items in another order than that of the checker.
+        let ordered = options.check && options.relaxed.is_none();
+        let order = ordered.then(|| Arc::new(OrderChecker::new(options.removals)));
         Gpu {
+            order,
             options,
             pool,
             programs,

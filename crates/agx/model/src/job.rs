@@ -1,6 +1,7 @@
 //! Jobs: the control registers that the firmware sets, and the results, reports and faults of a
 //! job.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
@@ -166,7 +167,7 @@ pub enum ReportKind {
     WorkgroupRace,
     /// A race of device memory between workgroups.
     DispatchRace,
-    /// Two launches access the same memory without a barrier between, one of them to write.
+    /// Two launches, or parts of renders, access the same memory without a barrier between, one of them to write.
     MissingWait,
     /// Lanes of one SIMD-group store different values to one address in one instruction.
     LaneRace,
@@ -288,6 +289,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ProgramPoint { program: shader, offset, text } = &self.at;
+        if self.kind == ReportKind::MissingWait {
+            // About two commands, not about an instruction.
+            return f.write_str(&self.what);
+        }
         write!(f, "{}, in shader {shader:#x} at offset {offset:#x}: {text}", self.what)
     }
 }
@@ -311,6 +316,8 @@ pub struct JobStats {
     pub first_soft_fault: Option<tepui_softgpu::Fault>,
     /// The reports of the checker, one of each kind for an instruction.
     pub reports: Vec<Report>,
+    /// For each kind of barrier, how many were removed, one at a time, and what was found ([`crate::Options::removals`]).
+    pub removals: BTreeMap<String, tepui_order::Removals>,
 }
 
 impl JobStats {
@@ -324,6 +331,9 @@ impl JobStats {
         self.soft_faults += other.soft_faults;
         self.first_soft_fault = self.first_soft_fault.or(other.first_soft_fault);
         self.report(&other.reports);
+        for (kind, removals) in &other.removals {
+            *self.removals.entry(kind.clone()).or_default() += *removals;
+        }
     }
 
     /// Cycles of the busier arithmetic unit.

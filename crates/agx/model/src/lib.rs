@@ -6,7 +6,7 @@
 //!
 //! Modules are named after the hardware's units: [`cdm`] walks compute control streams, [`render`]
 //! executes vertex control streams, [`pipeline`] loads the state that USC words name, [`usc`]
-//! executes machine code. [`dispatch`] distributes workgroups over threads (`workers` limits what a
+//! executes machine code; `order` checks the barriers of submissions. [`dispatch`] distributes workgroups over threads (`workers` limits what a
 //! job may cost). Textures and images are in `tepui_agx_texture`.
 
 pub mod cdm;
@@ -15,6 +15,7 @@ mod dispatch;
 mod gpu;
 pub mod isp;
 mod job;
+mod order;
 pub mod pipeline;
 pub mod ppp;
 pub mod render;
@@ -35,7 +36,9 @@ pub use job::{
 };
 
 pub use gpu::{Gpu, MAX_WORKERS, Options, POISON};
+pub use order::{Barriers, CommandKind, OrderChecker, Running};
 pub use tepui_hostvec::Target;
+pub use tepui_order::Removals;
 pub use usc::code::Fingerprint;
 pub use usc::launch::Grid;
 pub use watch::{
@@ -48,11 +51,37 @@ use tepui_softgpu::AddressSpace;
 impl Gpu {
     /// Runs a compute command to its end.
     pub fn compute(&self, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, JobFault> {
-        cdm::run(self, vm, job)
+        self.ordered(vm, CommandKind::Compute, || cdm::run(self, vm, job))
     }
 
     /// Runs a render command (both its vertex and its fragment part) to its end.
     pub fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
-        render::run(self, vm, job)
+        self.ordered(vm, CommandKind::Render, || render::run(self, vm, job))
+    }
+
+    /// The checker of order, for those that execute several commands of a submission.
+    pub fn order(&self) -> Option<&OrderChecker> {
+        self.order.as_deref()
+    }
+
+    /// Runs a command as a submission of its own, unless one runs.
+    fn ordered(
+        &self,
+        vm: &AddressSpace,
+        kind: CommandKind,
+        run: impl FnOnce() -> Result<JobStats, JobFault>,
+    ) -> Result<JobStats, JobFault> {
+        let Some(order) = &self.order else { return run() };
+        vm.observe(order.clone());
+        if order.runs() {
+            return run();
+        }
+        let running = order.begin();
+        running.command(kind, [None; 2]);
+        let mut stats = run()?;
+        let (reports, removals) = running.end();
+        stats.report(&reports);
+        stats.removals = removals;
+        Ok(stats)
     }
 }

@@ -3,7 +3,7 @@
 use tepui_agx_isa::operand::UNIFORM_HALVES;
 use tepui_agx_packets::usc;
 use tepui_packets::Packet;
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{Access, AddressSpace};
 
 use crate::job::{FaultKind, Helper, JobFault, Unit};
 use crate::usc::cache::Programs;
@@ -39,6 +39,7 @@ impl Pipeline<'_> {
     }
 
     fn read(&self, at: u64, from: u64, into: &mut [u8], what: &str) -> Result<(), JobFault> {
+        self.vm.report_access(0, Access::Read, from, into.len() as u64);
         self.vm.read(from, into).map_err(|fault| self.unreadable(at, what, fault))
     }
 

@@ -1,7 +1,7 @@
 //! A reader of control streams, whose errors have the address of the block.
 
 use tepui_packets::Packet;
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{Access, AddressSpace};
 
 use crate::job::{FaultKind, JobFault, Unit};
 
@@ -51,6 +51,7 @@ impl<'a> Stream<'a> {
     pub fn packet<P: Packet>(&self, offset: u64) -> Result<P, JobFault> {
         let mut bytes = [0; 32];
         let bytes = &mut bytes[..P::INFO.size_bytes];
+        self.vm.report_access(0, Access::Read, self.at.wrapping_add(offset), bytes.len() as u64);
         self.vm
             .read(self.at.wrapping_add(offset), bytes)
             .map_err(|fault| self.unreadable(fault))?;
@@ -59,6 +60,7 @@ impl<'a> Stream<'a> {
 
     /// Reads the words of an indirect buffer.
     pub fn words<const N: usize>(&self, address: u64) -> Result<[u32; N], JobFault> {
+        self.vm.report_access(0, Access::Read, address, 4 * N as u64);
         let mut words = [0; N];
         for (i, word) in words.iter_mut().enumerate() {
             let bytes =

@@ -32,7 +32,7 @@ pub(crate) use zls::Zls;
 use std::collections::BTreeMap;
 
 use tepui_raster::Bins;
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{Access, AddressSpace};
 
 use crate::Gpu;
 use crate::job::{JobFault, JobStats, RenderJob, Unit};
@@ -150,6 +150,8 @@ fn write_visibility(
         let fault = |f: tepui_softgpu::Fault| {
             JobFault::new(Unit::Isp, format!("occlusion result {index}: {f}"))
         };
+        // Counts of several renders add up; flags are the same in each order.
+        vm.report_access(0, Access::Atomic, address, 8);
         let old = u64::from_le_bytes(vm.read_array(address).map_err(fault)?);
         let new = if counting { old.wrapping_add(count) } else { 1 };
         vm.write(address, &new.to_le_bytes()).map_err(fault)?;

@@ -8,8 +8,8 @@ use tepui_agx_packets::render::PppControl;
 use tepui_agx_packets::vdm::{IndexSize, Primitive, VdmVertex};
 use tepui_packets::Packet;
 use tepui_raster::{Assembler, ProjectedVertex, Provoking, Topology, Viewport};
-use tepui_softgpu::AddressSpace;
 use tepui_softgpu::buffer_pool::{Buffers, bytes_of};
+use tepui_softgpu::{Access, AddressSpace};
 
 use super::scene::Scene;
 use super::setup::{Assembled, Output, Setup};
@@ -240,6 +240,7 @@ impl Fetched {
         bytes.clear();
         bytes.resize(read as usize * width, 0);
         let address = buffer.address.wrapping_add(from.wrapping_mul(width as u64));
+        vm.report_access(0, Access::Read, address, bytes.len() as u64);
         vm.read(address, bytes).map_err(|fault| {
             JobFault::new(Unit::Vdm, format!("the index buffer cannot be read: {fault}"))
         })?;

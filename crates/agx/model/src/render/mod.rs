@@ -25,10 +25,16 @@ use crate::{Gpu, isp, vdm};
 /// Runs a render command to its end.
 pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
     let programs = Programs::new(vm, job.usc_exec_base, &gpu.programs);
-    let mut pixels =
-        |scene: &scene::Scene, stats: &mut JobStats| isp::draw(gpu, vm, job, scene, stats);
+    let stream = job.vdm_ctrl_stream_base;
+    let vertices = gpu.order.as_ref().map(|order| order.vertices(stream));
+    let mut pixels = |scene: &scene::Scene, stats: &mut JobStats| {
+        gpu.order.iter().for_each(|order| order.fragments(stream));
+        let result = isp::draw(gpu, vm, job, scene, stats);
+        gpu.order.iter().zip(vertices).for_each(|(order, item)| order.resume(item));
+        result
+    };
     let mut geometry = geometry::Geometry::new(gpu, vm, job, &programs, &mut pixels)?;
-    vdm::run(&mut geometry, job.vdm_ctrl_stream_base)?;
+    vdm::run(&mut geometry, stream)?;
     let mut stats = geometry.finish()?;
     stats.report(&programs.unread());
     Ok(stats)

@@ -43,6 +43,11 @@ pub fn reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask
         let what = format!("lane {lane} reads {address:#x}, where nothing was ever written");
         report(l, ReportKind::UnwrittenMemory, what, unwritten_lanes);
     }
+    if l.port.vm.is_observed() {
+        for e in (0..8u64).filter(|e| mask >> e & 1 != 0) {
+            observe(l, l.exec, addresses, e * u64::from(element), element, Access::Read, None);
+        }
+    }
     if is_raced(l) {
         for e in (0..8u64).filter(|e| mask >> e & 1 != 0) {
             races(l, l.exec, addresses, e * u64::from(element), element, None);
@@ -64,6 +69,9 @@ pub fn writes(
         return;
     }
     unbound_writes(l, exec, addresses, at, Access::Write);
+    if l.port.vm.is_observed() {
+        observe(l, exec, addresses, at, element, Access::Write, Some(row));
+    }
     if is_raced(l) {
         races(l, exec, addresses, at, element, Some(row));
     }
@@ -73,6 +81,9 @@ pub fn writes(
 #[cold]
 pub fn atomics(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES]) {
     unbound_writes(l, l.exec, addresses, 0, Access::Atomic);
+    if l.port.vm.is_observed() {
+        observe(l, l.exec, addresses, 0, 4, Access::Atomic, None);
+    }
 }
 
 fn unbound_writes(
@@ -102,6 +113,26 @@ fn unbound_writes(
     }
 }
 
+/// Tells the checker of order what an instruction accesses. A store that leaves memory as it was counts as none.
+fn observe(
+    l: &mut Lanes<'_, '_>,
+    exec: u32,
+    addresses: &[u64; LANES],
+    at: u64,
+    element: u32,
+    access: Access,
+    row: Option<&Row>,
+) {
+    for i in (0..LANES).filter(|i| exec >> i & 1 != 0) {
+        let address = addresses[i].wrapping_add(at);
+        let silent =
+            row.is_some_and(|row| value(l, address, element) == Some(row.0[i] & bits(element)));
+        if !silent && l.port.vm.translate(address, access).is_ok() {
+            l.port.vm.report_access(0, access, address, element.into());
+        }
+    }
+}
+
 /// Races are looked for: in compute programs of an audit.
 fn is_raced(l: &mut Lanes<'_, '_>) -> bool {
     matches!(l.stage, Stage::Compute)
@@ -128,7 +159,7 @@ fn races(
         among_lanes(l, exec, addresses, element, row);
     }
     let Some(mut checker) = l.checker.take() else { return };
-    let (mut found, mut unordered) = (None, None);
+    let mut found = None;
     if let Some(audit) = checker.audit()
         && let Some(races) = audit.races.clone()
     {
@@ -141,13 +172,13 @@ fn races(
                 continue;
             }
             let number = addresses[i].wrapping_add(at) / PAGE_BYTES;
-            if audit.page.as_ref().is_none_or(|(known, ..)| *known != number) {
+            if audit.page.as_ref().is_none_or(|(known, _)| *known != number) {
                 let page = races.page(number);
-                audit.page = page.map(|page| (number, page, races.earlier_pages(number)));
+                audit.page = page.map(|page| (number, page));
             }
-            let Some((_, page, earlier)) = &audit.page else { break };
-            // Fast path: most pages are bound as a whole.
-            let whole = l.port.ranges_lookup(number.wrapping_mul(PAGE_BYTES), PAGE_BYTES);
+            let Some((_, page)) = &audit.page else { break };
+            // Fast path: pages of the GPU are not smaller.
+            let whole = l.port.vm.translate(number.wrapping_mul(PAGE_BYTES), Access::Read).ok();
             page.with(|cells| {
                 while i < LANES {
                     let address = addresses[i].wrapping_add(at);
@@ -169,12 +200,6 @@ fn races(
                         if !silent {
                             let bytes = (((1u32 << element) - 1) << (address % 4)) as u8 & 15;
                             let word = (address % PAGE_BYTES / 4) as usize;
-                            let other = earlier.iter().find_map(|page| {
-                                page.with(|cells| cells[word].overlaps(how, bytes))
-                            });
-                            if let Some(other) = other {
-                                unordered.get_or_insert((i, address, other));
-                            }
                             let cell = &mut cells[word];
                             let ordered = |a: &Mark, b: &Mark| races.unordered(a, b);
                             let conflict = cell.access(now, how, bytes, ordered);
@@ -186,16 +211,6 @@ fn races(
                     i += 1;
                 }
             });
-        }
-        if let Some((lane, address, other)) = unordered
-            && !checker.repeats(index, ReportKind::MissingWait)
-        {
-            let what = format!(
-                "lane {lane} {} {address:#x}, which an earlier launch of the stream {} without a barrier between",
-                verb(how, false),
-                verb(other, true),
-            );
-            checker.note(l.code, index, ReportKind::MissingWait, what, 1 << lane);
         }
         if let Some((lane, address, c)) = found
             && !checker.repeats(
@@ -224,11 +239,13 @@ fn races(
     l.checker = Some(checker);
 }
 
-/// The element in memory.
-fn value(l: &mut Lanes<'_, '_>, address: u64, element: u32) -> Option<u32> {
-    let host = l.port.ranges_lookup(address, u64::from(element.min(4)))?;
-    // SAFETY: the range was found to hold `element` bytes.
-    Some(unsafe { get(host, element) })
+/// The element in memory; none if it is not in one page.
+fn value(l: &Lanes<'_, '_>, address: u64, element: u32) -> Option<u32> {
+    let page = l.port.vm.page_size();
+    let bytes = u64::from(element.min(4));
+    let host = l.port.vm.translate(address, Access::Read).ok()?;
+    // SAFETY: the page is bound, and the element lies in it.
+    (address % page + bytes <= page).then(|| unsafe { get(host, element) })
 }
 
 /// Reports lanes that store different values to one address.

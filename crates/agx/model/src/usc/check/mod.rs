@@ -66,7 +66,7 @@ pub struct Audit {
     /// Barriers of the workgroup so far, from 1.
     pub epoch: u16,
     /// Number of the page that was accessed last, its marks, and those by unordered launches.
-    page: Option<(u64, Arc<Page>, Vec<Arc<Page>>)>,
+    page: Option<(u64, Arc<Page>)>,
 }
 
 impl Audit {

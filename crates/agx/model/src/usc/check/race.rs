@@ -5,9 +5,6 @@
 //! which is how programs hand data from one workgroup to another. Lanes of one SIMD-group execute together, so compilers
 //! leave out barriers between them, and only stores of different values by one instruction are races. A store that
 //! leaves memory as it was counts as none, nor do atomics: an atomic load is a plain load to the hardware.
-//!
-//! Launches of a compute stream run at the same time unless a barrier block of the stream is between them
-//! ([`Unordered`]): no access of one orders it with an access of another.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -99,14 +96,6 @@ impl Cell {
         }
         conflict
     }
-
-    /// The access of an earlier launch that an access of some bytes of the word is not ordered with.
-    pub fn overlaps(&self, how: How, bytes: u8) -> Option<How> {
-        let touches = |mark: &Mark, mask: u8| mark.group != 0 && mask & bytes != 0;
-        let wrote = touches(&self.write, self.bytes[0]).then_some(How::Write);
-        let read = how == How::Write && touches(&self.read, self.bytes[1]);
-        wrote.or_else(|| read.then_some(How::Read))
-    }
 }
 
 /// The marks of a page of memory.
@@ -119,38 +108,9 @@ impl Page {
     }
 }
 
-/// The marks of all memory that a launch accesses.
-type Marks = Mutex<HashMap<u64, Arc<Page>>>;
-
-/// The launches of a stream since its last barrier.
-#[derive(Default)]
-pub struct Unordered(Vec<Arc<Marks>>);
-
-impl Unordered {
-    /// Limit on the launches that a later one is compared with.
-    const MAX_LAUNCHES: usize = 16;
-
-    /// A barrier orders all launches before it with all after it.
-    pub fn barrier(&mut self) {
-        self.0.clear();
-    }
-
-    /// Begins a launch with workgroups of `groups` SIMD-groups.
-    pub fn begin(&mut self, groups: u32) -> Arc<Races> {
-        let races = Races { earlier: self.0.clone(), ..Races::new(groups) };
-        if self.0.len() >= Unordered::MAX_LAUNCHES {
-            self.0.remove(0);
-        }
-        self.0.push(races.pages.clone());
-        Arc::new(races)
-    }
-}
-
 /// The device memory that a launch accesses.
 pub struct Races {
-    pages: Arc<Marks>,
-    /// Memory that unordered launches before it have accessed.
-    earlier: Vec<Arc<Marks>>,
+    pages: Mutex<HashMap<u64, Arc<Page>>>,
     /// Counts atomics and memory barriers.
     clock: AtomicU32,
     /// Time at which each workgroup executed its last one.
@@ -163,8 +123,7 @@ impl Races {
     /// A detector without accesses, for a launch with workgroups of `groups` SIMD-groups.
     pub fn new(groups: u32) -> Races {
         Races {
-            pages: Arc::default(),
-            earlier: Vec::new(),
+            pages: Mutex::default(),
             clock: AtomicU32::new(1),
             last: Mutex::default(),
             groups: groups.max(1),
@@ -183,14 +142,6 @@ impl Races {
         let page = Arc::new(Page(Mutex::new(Box::new([Cell::default(); WORDS]))));
         pages.insert(number, page.clone());
         Some(page)
-    }
-
-    /// The marks of a page by unordered launches before this one.
-    pub fn earlier_pages(&self, number: u64) -> Vec<Arc<Page>> {
-        let page = |marks: &Arc<Marks>| {
-            marks.lock().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
-        };
-        self.earlier.iter().filter_map(page).collect()
     }
 
     /// The number of a SIMD-group: its workgroup's number and its own in it.
@@ -266,25 +217,5 @@ mod tests {
         assert!(cell.access(mark(&races, 1, 0, 1), How::Read, 15, ordered).is_some());
         races.sync(races.number(1, 0));
         assert_eq!(cell.access(mark(&races, 1, 0, 1), How::Read, 15, ordered), None);
-    }
-
-    #[test]
-    fn launches_without_a_barrier_are_unordered() {
-        let mut launches = Unordered::default();
-        let access = |races: &Races, how, bytes| {
-            let earlier = races.earlier_pages(3);
-            let found = earlier.iter().find_map(|page| page.with(|c| c[5].overlaps(how, bytes)));
-            races.page(3).expect("room").with(|cells| {
-                cells[5].access(mark(races, 0, 0, 1), how, bytes, |a, b| races.unordered(a, b))
-            });
-            found
-        };
-        assert_eq!(access(&launches.begin(1), How::Read, 15), None);
-        assert_eq!(access(&launches.begin(1), How::Read, 15), None);
-        assert_eq!(access(&launches.begin(1), How::Write, 1), Some(How::Read));
-        assert_eq!(access(&launches.begin(1), How::Read, 2), None);
-        assert_eq!(access(&launches.begin(1), How::Read, 3), Some(How::Write));
-        launches.barrier();
-        assert_eq!(access(&launches.begin(1), How::Write, 15), None);
     }
 }

@@ -36,11 +36,24 @@ unsafe impl tepui_agx_texture::Memory for View<'_> {
     }
 
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.vm.report_access(0, Access::Read, address, into.len() as u64);
         self.vm.read(address, into)
     }
 
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), Fault> {
+        if self.vm.is_observed() {
+            report_changes(self.vm, address, from);
+        }
         self.vm.write(address, from)
+    }
+}
+
+/// Tells the observer of bytes that a write changes.
+#[cold]
+fn report_changes(vm: &AddressSpace, address: u64, from: &[u8]) {
+    let mut old = vec![0; from.len()];
+    if vm.read(address, &mut old).is_ok() && old != from {
+        vm.report_access(0, Access::Write, address, from.len() as u64);
     }
 }
 
@@ -113,6 +126,7 @@ fn texture_state(l: &mut Lanes<'_, '_>, number: u32) -> [u8; 24] {
 /// source: asahi_drm.h, DRM_ASAHI_FEATURE_SOFT_FAULTS
 #[inline(always)]
 fn descriptor_at<const N: usize>(l: &mut Lanes<'_, '_>, address: u64, which: &str) -> [u8; N] {
+    l.port.vm.report_access(0, Access::Read, address, N as u64);
     l.port.vm.read_array(address).unwrap_or_else(|fault| {
         l.port.soft_faults += 1;
         l.port.first_soft_fault.get_or_insert(fault);
