@@ -31,8 +31,19 @@ impl Coder for Reader {
 }
 
 pub(super) struct Writer {
-    pub generation: Generation,
-    pub bits: u128,
+    generation: Generation,
+    /// The low and the high half.
+    halves: [u64; 2],
+}
+
+impl Writer {
+    pub(super) fn new(generation: Generation, bits: u128) -> Writer {
+        Writer { generation, halves: [bits as u64, (bits >> 64) as u64] }
+    }
+
+    pub(super) fn bits(&self) -> u128 {
+        u128::from(self.halves[0]) | u128::from(self.halves[1]) << 64
+    }
 }
 
 impl Coder for Writer {
@@ -41,11 +52,25 @@ impl Coder for Writer {
     }
 
     fn raw(&mut self, field: &'static Field, value: u64) -> Result<u64> {
+        // Most fields are one run of bits in one half.
+        if let &[(high, low)] = field.runs(self.generation)
+            && high / 64 == low / 64
+        {
+            let mask = u64::MAX >> (63 - (high - low));
+            if value > mask {
+                return Err(unencodable(field, format!("{value:#x}")));
+            }
+            let half = &mut self.halves[usize::from(low / 64)];
+            *half = *half & !(mask << (low % 64)) | value << (low % 64);
+            return Ok(value);
+        }
         let width = field.width(self.generation);
         if width < 64 && value >> width != 0 {
             return Err(unencodable(field, format!("{value:#x}")));
         }
-        field.set(self.generation, &mut self.bits, value);
+        let mut bits = self.bits();
+        field.set(self.generation, &mut bits, value);
+        *self = Writer::new(self.generation, bits);
         Ok(value)
     }
 }

@@ -249,10 +249,10 @@ impl Inst {
             .opcode
             .code(generation)
             .ok_or(FieldError::NoSuchOpcode { mnemonic: self.opcode.mnemonic(), generation })?;
-        let mut writer = Writer { generation, bits: implied(self) };
+        let mut writer = Writer::new(generation, implied(self));
         writer.raw(&f::OPCODE, u64::from(code))?;
         instruction(&mut writer, &mut inst)?;
-        Ok(writer.bits ^ self.unusual)
+        Ok(writer.bits() ^ self.unusual)
     }
 
     /// Decodes a 128-bit form; `compacted` says that it was expanded from 64 bits.
