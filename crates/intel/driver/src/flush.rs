@@ -140,6 +140,11 @@ fn bits_of(rules: &[Rule], accesses: Access) -> Flush {
     hit.fold(Flush::empty(), |all, r| all | r.bits)
 }
 
+/// What the parameters of commands need that a program of the driver's own has written.
+pub fn before_parameters(generation: Generation) -> Flush {
+    (Flush::HDC | bits_of(DESTINATIONS, Access::INDIRECT_COMMAND_READ)).of(generation)
+}
+
 /// The bits of a dependency.
 pub fn of_dependency<B: Backend>(generation: Generation, d: &Dependency<B>) -> Flush {
     let on_gpu = !d.source.stages.difference(Stages::HOST).is_empty();
@@ -299,6 +304,14 @@ mod tests {
         ] {
             assert_eq!(dependency(generation, from, to), expected, "{generation} {from:?} {to:?}");
         }
+    }
+
+    #[test]
+    fn parameters_that_programs_write_leave_the_data_cache() {
+        let cached = Flush::CONSTANTS | Flush::VERTICES | Flush::STALL | Flush::DATA;
+        assert_eq!(before_parameters(Generation::Gen9), cached);
+        let cached = cached | Flush::HDC | Flush::TILE;
+        assert_eq!(before_parameters(Generation::Gen12), cached);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use super::Encoder;
 use super::bindings::{Inputs, PushedSets};
 use super::hardware::{Partition, mocs};
 use super::vertex_ranges::INDICES;
-use crate::flush::Mode;
+use crate::flush::{Mode, before_parameters};
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
 use crate::graphics::{Causes, Context, Kind, Out, RULES};
 use crate::programs::{Programs, STAGES};
@@ -142,6 +142,7 @@ impl Encoder {
         };
         let (Some(_), Some(number)) = (condition, count_address) else { return Ok(*draw) };
         let (address, stride) = counted(self, address, number, count, stride, indexed)?;
+        self.hardware.pending |= before_parameters(self.device.generation());
         Ok(Draw::Indirect { address, count, stride, count_address: None, indexed, draw_index })
     }
 

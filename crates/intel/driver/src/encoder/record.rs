@@ -16,7 +16,7 @@ use super::Encoder;
 use super::draw::Parts;
 use super::rendering::samples;
 use crate::family::Intel;
-use crate::flush::{Flush, Mode, of_dependency};
+use crate::flush::{Flush, Mode, before_parameters, of_dependency};
 use crate::graphics::Causes;
 use crate::programs::Programs;
 use crate::query::Queries;
@@ -197,7 +197,9 @@ impl backend::Encoder<Intel> for Encoder {
         // The command streamer wrote the counter, and reads the arguments.
         self.hardware.pending |= Flush::STALL;
         let words = CaptureWords { start, stride, instances, first_instance, ..Default::default() };
-        condition::captured(self, counter, words)
+        let at = condition::captured(self, counter, words)?;
+        self.hardware.pending |= before_parameters(self.device.generation());
+        Ok(at)
     }
 
     fn reset_queries(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
