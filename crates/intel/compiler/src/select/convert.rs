@@ -38,7 +38,8 @@ impl Select<'_> {
         let (from, to) = (self.ty(a), self.ty(r));
         let signed = matches!(o, Op::S2S | Op::S2F | Op::F2S);
         let resizes = matches!(o, Op::U2U | Op::S2S);
-        if !from.is_scalar() && !(resizes && from.bits().max(to.bits()) <= 32) {
+        let resizes_words = resizes && from.bits().max(to.bits()) <= 32;
+        if !from.is_scalar() && !resizes_words {
             return self.refuse(i, "of vectors is not compiled for Intel's GPUs yet");
         }
         if resizes && to.bits() <= from.bits() {
