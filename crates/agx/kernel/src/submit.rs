@@ -128,7 +128,7 @@ fn check_render(command: CmdRender) -> Result<CmdRender, Refusal> {
 }
 
 impl Command {
-    /// How many renders and compute commands before it in the submission it waits for; none if it does not wait for the queue.
+    /// The numbers of earlier renders and compute commands of the submission that it waits for; none for a queue that it does not wait for.
     pub fn barriers(&self) -> model::Barriers {
         let CmdHeader { vdm_barrier, cdm_barrier, .. } = self.header;
         [vdm_barrier, cdm_barrier].map(|count| (count != BARRIER_NONE).then_some(count))

@@ -51,8 +51,9 @@ struct State {
     places: Vec<(&'static str, u64, u32)>,
     /// Items of the commands so far, of renders and of compute.
     done: [Vec<std::ops::Range<Item>>; 2],
-    /// The command that runs: its number, its first item, and what it waits for.
+    /// The command that runs: its number and queue, its first item, and what it waits for.
     command: u32,
+    queue: usize,
     first: Item,
     waits: Vec<EventId>,
     /// The last barrier of the stream, and the first item after it.
@@ -147,6 +148,7 @@ impl Running<'_> {
         }
         state.waits = waits;
         // Items are added to the range as they begin.
+        state.queue = kind as usize;
         state.done[kind as usize].push(first..first);
     }
 
@@ -179,13 +181,9 @@ impl State {
     fn begin(&mut self, part: &'static str, at: u64, waits: &[EventId]) -> Item {
         let item = self.work.begin(waits);
         self.places.push((part, at, self.command));
-        for commands in &mut self.done {
-            // The command that runs is the last one of its kind, and its items are the last ones.
-            if let Some(last) = commands.last_mut()
-                && last.start == self.first
-            {
-                last.end = item + 1;
-            }
+        // The command that runs is the last one of its queue, and its items are the last ones.
+        if let Some(running) = self.done[self.queue].last_mut() {
+            running.end = item + 1;
         }
         item
     }
@@ -289,6 +287,23 @@ mod tests {
                  a barrier of the later command on the earlier one is missing",
             ];
             assert_eq!(texts, expected);
+        }
+    }
+
+    /// A command without launches has no items: those of the render after it are the render's alone.
+    #[test]
+    fn a_barrier_on_an_empty_command_orders_nothing() {
+        let checker = OrderChecker::new(false);
+        for (barriers, races) in [([None, Some(1)], 1), ([Some(1), None], 0)] {
+            let running = checker.begin();
+            running.command(CommandKind::Compute, [None; 2]);
+            running.command(CommandKind::Render, [None; 2]);
+            checker.vertices(0x100);
+            checker.access(0, Access::Write, BUFFER, 16);
+            running.command(CommandKind::Compute, barriers);
+            checker.launch(0x200);
+            checker.access(0, Access::Read, BUFFER, 16);
+            assert_eq!(running.end().0.len(), races, "{barriers:?}");
         }
     }
 

@@ -140,7 +140,7 @@ fn bits_of(rules: &[Rule], accesses: Access) -> Flush {
     hit.fold(Flush::empty(), |all, r| all | r.bits)
 }
 
-/// What the parameters of commands need that a program of the driver's own has written.
+/// Flushes and stalls between a program of the driver that writes parameters of commands, and the command streamer that reads them.
 pub fn before_parameters(generation: Generation) -> Flush {
     (Flush::HDC | bits_of(DESTINATIONS, Access::INDIRECT_COMMAND_READ)).of(generation)
 }
