@@ -42,6 +42,8 @@ pub struct Device<B: Backend> {
     pub heap_usage: Arc<HeapUsage>,
     /// Buffer accesses are checked.
     pub robust: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
     /// Samplers may reduce texels to the least or the greatest.
     pub reductions: bool,
     /// Descriptors of images may be null.
@@ -382,6 +384,19 @@ impl<B: Backend> Device<B> {
             .map(|id| Ok(Dispatchable::new(Queue::new(commands, id, inner.clone(), lost.clone())?)))
             .collect::<Result<Vec<_>>>()?;
         // SAFETY: as the caller says.
+        let custom_borders = unsafe {
+            let on: Option<&vk::PhysicalDeviceCustomBorderColorFeaturesEXT> = chain::find(
+                info.next,
+                vk::StructureType::PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT,
+            );
+            let swizzle: Option<&vk::PhysicalDeviceBorderColorSwizzleFeaturesEXT> = chain::find(
+                info.next,
+                vk::StructureType::PHYSICAL_DEVICE_BORDER_COLOR_SWIZZLE_FEATURES_EXT,
+            );
+            on.is_some_and(|f| f.custom_border_colors == vk::TRUE)
+                || swizzle.is_some_and(|f| f.border_color_swizzle == vk::TRUE)
+        };
+        // SAFETY: as the caller says.
         let reductions = unsafe {
             let on: Option<&vk::PhysicalDeviceVulkan12Features> =
                 chain::find(info.next, vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
@@ -411,6 +426,7 @@ impl<B: Backend> Device<B> {
             inner,
             heap_usage: heap_usage.clone(),
             robust,
+            custom_borders,
             reductions,
             null_images,
             lost,

@@ -524,7 +524,7 @@ entry! {
             let (d, info) = (Device::<B>::of(device), &*info);
             let border: Option<&vk::SamplerCustomBorderColorCreateInfoEXT> = chain::find(info.next, vk::StructureType::SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT);
             let reduction: Option<&vk::SamplerReductionModeCreateInfo> = chain::find(info.next, vk::StructureType::SAMPLER_REDUCTION_MODE_CREATE_INFO);
-            let is_black = info.border_color == vk::BorderColor::FLOAT_OPAQUE_BLACK;
+            let is_black = d.custom_borders && info.border_color == vk::BorderColor::FLOAT_OPAQUE_BLACK;
             let sampler = SamplerInfo {
                 core: *info,
                 border: border.map(|b| swizzled(info, b.custom_border_color.uint32)),

@@ -290,13 +290,14 @@ impl Backend for Agx {
             captures,
             sets,
             robust,
+            custom_borders,
             reductions,
             null_images,
             partial_state,
             // All subgroups have 32 invocations.
             subgroup_size: _,
         } = info;
-        let origin = Origin { key, programs, captures, reductions, null_images };
+        let origin = Origin { key, programs, captures, custom_borders, reductions, null_images };
         let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };
         let places = Places::new(sets);
         mutable::run(&mut ir, sets);

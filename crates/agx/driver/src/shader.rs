@@ -162,6 +162,8 @@ pub struct Origin {
     pub programs: Arc<Programs>,
     /// Variants keep their machine code as text.
     pub captures: bool,
+    /// Samplers may have custom border colours.
+    pub custom_borders: bool,
     /// Samplers may reduce texels.
     pub reductions: bool,
     /// Descriptors of images may be null.
@@ -376,7 +378,7 @@ impl Shader {
     pub(crate) fn program(&self, interface: &Interface, additions: Additions) -> Result<Program> {
         let programs = &self.origin.programs;
         let origin = &self.origin;
-        let features = [self.robust, origin.reductions, origin.null_images];
+        let features = [self.robust, origin.custom_borders, origin.reductions, origin.null_images];
         let key = variants::key(&(origin.key, features, additions, interface));
         if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
             return Ok(p);
@@ -391,8 +393,7 @@ impl Shader {
         let options = Options {
             robust: self.robust,
             lod_bias: true,
-            // Opaque black is one for some formats, and views of any format may come with any sampler.
-            custom_borders: true,
+            custom_borders: self.origin.custom_borders,
             reductions: self.origin.reductions,
             null_images: self.origin.null_images,
             names: debug::wants_programs(),

@@ -142,7 +142,8 @@ pub struct SamplerInfo {
     pub border: Option<[u32; 4]>,
     /// The format of the views that the custom border colour is for, if it is known.
     pub border_format: Option<Format>,
-    /// The colour of `FLOAT_OPAQUE_BLACK`, if the sampler has it, for families that treat it as a custom one.
+    /// The colour of `FLOAT_OPAQUE_BLACK`, if the sampler has it and shaders are made for samplers with custom border colours: families may
+    /// treat it as one.
     pub opaque_black: Option<[u32; 4]>,
     /// Reduction of filtered texels.
     pub reduction: vk::SamplerReductionMode,
@@ -193,6 +194,8 @@ pub struct ShaderInfo<'a, B: Backend> {
     pub programs: Arc<Programs>,
     /// Whether the text of machine code is kept for executable properties.
     pub captures: bool,
+    /// Whether samplers may have custom border colours.
+    pub custom_borders: bool,
     /// Whether samplers may have a minimum or maximum reduction.
     pub reductions: bool,
     /// Descriptors of images may be null.

@@ -89,6 +89,7 @@ pub(crate) fn shader_of<B: Backend>(
         key,
         programs: programs.clone(),
         captures,
+        custom_borders: d.custom_borders,
         reductions: d.reductions,
         null_images: d.null_images,
         sets,
