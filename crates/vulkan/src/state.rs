@@ -70,7 +70,7 @@ pub struct Blend {
 pub struct BiasUnit {
     /// Whether it is that of fixed point, for any format.
     pub unorm: bool,
-    /// Whether it is one.
+    /// The number 1, for any format.
     pub one: bool,
     /// Whether it is exact, instead of up to twice as much.
     pub exact: bool,

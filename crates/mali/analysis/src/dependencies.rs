@@ -10,7 +10,7 @@
 //!
 //! source: Mesa, bi_scoreboard.c (the rules at its head), bi_schedule.c (slots 6 and 7).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tepui_mali_isa::bifrost::clause::{Clause, WORD_BYTES};
 use tepui_mali_isa::bifrost::disasm::{Content, parts};
@@ -19,6 +19,7 @@ use tepui_mali_isa::bifrost::registers::Access as PortAccess;
 use tepui_mali_isa::bifrost::{Flow, Inst, Port};
 
 use crate::code::RegisterSet;
+use crate::dataflow;
 use crate::slots::{Finding, Hazard};
 
 /// Slots of a program: 0 to 5 for messages, 6 and 7 for waits of the fixed functions.
@@ -283,34 +284,12 @@ impl Clauses {
     /// The program exceeds the limit on visits.
     pub fn check(&self) -> Result<Vec<Finding>, DependencyError> {
         let steps = &self.0;
-        let mut entries: Vec<Option<State>> = vec![None; steps.len()];
-        let mut open = BTreeSet::new();
-        if let Some(entry) = entries.first_mut() {
-            // The hardware's own tests are in flight. The renderer state may wait for them before the first clause.
-            *entry = Some(State { busy: DEPTH | COLOUR, ..State::default() });
-            open.insert(0);
-        }
-        let mut count = 0;
-        while let Some(n) = open.pop_first() {
-            count += 1;
-            if count > MAX_STEPS {
-                return Err(DependencyError::TooManyPaths);
-            }
-            let Some(mut state) = entries[n] else { continue };
-            state.step(&steps[n]);
-            for &to in &steps[n].next {
-                let changed = match &mut entries[to] {
-                    Some(entry) => entry.merge(&state),
-                    entry => {
-                        *entry = Some(state);
-                        true
-                    }
-                };
-                if changed {
-                    open.insert(to);
-                }
-            }
-        }
+        // The hardware's own tests are in flight. The renderer state may wait for them before the first clause.
+        let start = State { busy: DEPTH | COLOUR, ..State::default() };
+        let step = |n: usize, state: &mut State| state.step(&steps[n]);
+        let next = |n: usize| steps[n].next.iter().copied();
+        let entries = dataflow::entries([steps.len(), MAX_STEPS], start, step, next, State::merge);
+        let entries = entries.ok_or(DependencyError::TooManyPaths)?;
         let mut findings = Vec::new();
         for (n, (step, entry)) in steps.iter().zip(&entries).enumerate() {
             if let Some(state) = entry.filter(|_| n > 0 || step.needs == 0) {

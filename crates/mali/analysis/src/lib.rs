@@ -4,6 +4,7 @@
 //! continues. [`slots`] checks that a program waits for the messages whose results it uses, [`dependencies`] does so for Bifrost.
 
 pub mod code;
+mod dataflow;
 pub mod dependencies;
 pub mod slots;
 

@@ -10,11 +10,10 @@
 //!
 //! source: Mesa, va_insert_flow.c, va_mark_last.c, bi_ra.c.
 
-use std::collections::BTreeSet;
-
 use tepui_mali_isa::{Flow, Op};
 
 use crate::code::{Access, Code, CodeError, RegisterSet};
+use crate::dataflow;
 
 /// Slots of a program: 0 to 2 for messages, 6 and 7 for waits of the fixed functions.
 const SLOTS: usize = 8;
@@ -212,37 +211,14 @@ fn waits(flow: Flow) -> u8 {
 /// The program exceeds the limit on visits.
 pub fn check(code: &Code, is_blend_shader: bool) -> Result<Vec<Finding>, SlotError> {
     let accesses: Vec<Access> = (0..code.len()).map(|n| code.access(n)).collect();
-    let mut entries: Vec<Option<State>> = vec![None; code.len()];
     let start = match is_blend_shader {
         true => State::default(),
         false => State::start(),
     };
-    let mut open = BTreeSet::new();
-    if let Some(entry) = entries.first_mut() {
-        *entry = Some(start);
-        open.insert(0);
-    }
-    let mut steps = 0;
-    while let Some(n) = open.pop_first() {
-        steps += 1;
-        if steps > MAX_STEPS {
-            return Err(SlotError::TooManyPaths);
-        }
-        let Some(mut state) = entries[n] else { continue };
-        state.step(&accesses[n], code.insts()[n].flow);
-        for to in code.successors(n).filter(|&to| to < code.len()) {
-            let changed = match &mut entries[to] {
-                Some(entry) => entry.merge(&state),
-                entry => {
-                    *entry = Some(state);
-                    true
-                }
-            };
-            if changed {
-                open.insert(to);
-            }
-        }
-    }
+    let step = |n: usize, state: &mut State| state.step(&accesses[n], code.insts()[n].flow);
+    let next = |n: usize| code.successors(n).filter(|&to| to < code.len());
+    let entries = dataflow::entries([code.len(), MAX_STEPS], start, step, next, State::merge);
+    let entries = entries.ok_or(SlotError::TooManyPaths)?;
     let mut findings = Vec::new();
     for (n, entry) in entries.iter().enumerate() {
         if let Some(state) = entry {

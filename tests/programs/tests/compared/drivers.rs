@@ -135,7 +135,7 @@ const MEDIUM_PRECISION: &str = "`mediump` floats have 16 bits on this driver, 32
 const TEPUI_SKYLAKE: Driver =
     Driver { name: "tepui-skl", gpu: Some("skl"), has_opengl: false, ..TEPUI };
 
-/// The same driver on the virtual Tiger Lake.
+/// Tepui's own Vulkan driver, and zink over it, on the virtual Tiger Lake.
 const TEPUI_TIGER_LAKE: Driver = Driver {
     name: "tepui-tgl",
     gpu: Some("tgl"),
