@@ -55,19 +55,26 @@ pub const PAGES: &[Page] = &[
     },
 ];
 
-/// Limit on the attempts of the reference to draw the page.
+/// Limit on the attempts to draw the page.
 const ATTEMPTS: usize = 3;
 
+/// Lines of the console that say that the browser closed the page's channel to its GPU process, for WebGL and for WebGPU.
+const CHANNEL_LOST: &[&str] = &["Context Lost", "A valid external Instance reference no longer exists"];
+
+/// Lines of the log with which a lost channel is not the browser's own doing: a fault of the virtual GPU, or the end of the process that
+/// the driver is in.
+const DRIVER_FAILED: &[&str] = &["tepui: ", "GPU process exited unexpectedly"];
+
 /// Draws the page; the picture is left as `picture.png` in the program's directory. On a busy machine
-/// Chromium drops WebGL's context when a driver takes long; then it draws once more, unless the virtual GPU has
-/// reported something.
+/// Chromium closes the page's channel to the GPU process when that takes long; then it draws once more, unless the virtual GPU
+/// has reported something or the process has died.
 pub fn draw(page: &Page, driver: &Driver) -> Result<Picture, String> {
     for _ in 0..ATTEMPTS {
         if let Some(picture) = attempt(page, driver)? {
             return Ok(picture);
         }
     }
-    Err(format!("{}: WebGL's context was lost {ATTEMPTS} times", driver.name))
+    Err(format!("{}: the channel to the GPU process was lost {ATTEMPTS} times", driver.name))
 }
 
 /// Chromium without a window, which draws a page of a folder to `picture.png` there.
@@ -97,7 +104,7 @@ pub fn arguments(
     Ok(())
 }
 
-/// Draws the page once; nothing if WebGL's context was lost.
+/// Draws the page once; nothing if the channel to the GPU process was lost.
 fn attempt(page: &Page, driver: &Driver) -> Result<Option<Picture>, String> {
     let directory = session::fresh_directory(page.name, driver)?;
     let say = |e: std::io::Error| format!("{}: {e}", directory.display());
@@ -131,18 +138,18 @@ fn attempt(page: &Page, driver: &Driver) -> Result<Option<Picture>, String> {
         return Err(fail(format!("Chromium ended with {status}, see {}", log.display())));
     }
     let has = |words: &[&str]| console.iter().any(|line| words.iter().all(|w| line.contains(w)));
+    if CHANNEL_LOST.iter().any(|what| has(&[what])) {
+        return match DRIVER_FAILED.iter().find(|&&what| said.contains(what)) {
+            Some(what) => Err(fail(format!("the channel to the GPU process was lost after \"{what}\""))),
+            None => Ok(None),
+        };
+    }
     if let Some(what) = page.complaints.iter().find(|what| has(&[what])) {
         return Err(fail(format!("it says: {what}")));
     }
     let first = page.says.first().copied().unwrap_or_default();
     if !has(&[first, &[driver.device][..]].concat()) {
         return Err(fail(format!("not on {}", driver.device)));
-    }
-    if has(&["Context Lost"]) {
-        return match said.contains("tepui: ") {
-            true => Err(fail("WebGL's context was lost, and not for the time it took".to_owned())),
-            false => Ok(None),
-        };
     }
     if let Some(words) = page.says.iter().find(|words| !has(words)) {
         return Err(fail(format!("it does not say: {}", words.join(" "))));
