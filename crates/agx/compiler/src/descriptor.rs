@@ -13,7 +13,7 @@
 //! | 24 | uniform texel buffers of three words a texel: the address of the first texel |
 //! | 52 | uniform texel buffers: 1 if a texel is three words, which the hardware has no format for ([`THREE_WORDS_B`]) |
 //! | 52 | samplers: the bias of the level of detail, a 16-bit float ([`crate::Options::lod_bias`]) |
-//! | 54 | samplers: the reduction of texels, and whether there is a custom border colour ([`sampler_kind`]) |
+//! | 54 | samplers: the reduction of texels, and the border ([`sampler_kind`]) |
 //! | 56 | samplers with a reduction: the state of the sampler |
 //! | 52 | storage images: row stride of the level in texels |
 //! | 56 | storage images: logarithms of the samples per texel, and of the width and height of a tile, a byte each |
@@ -48,7 +48,9 @@ pub const SECOND_SAMPLER_B: u32 = 50;
 /// Marks the binding of a sampler's twin in [`crate::uniforms::SamplerState`] and
 /// [`crate::Source::Descriptor`]: the hardware has no custom border colours, so the sampler itself makes
 /// what is outside one, its twin makes it zero, and the program combines both with the colour
-/// ([`crate::Options::custom_borders`]). source: Mesa, hk_sampler.c, which emulates them in the same way.
+/// ([`crate::Borders::Custom`]). source: Mesa, hk_sampler.c, which emulates them in the same way.
+/// Opaque black of formats whose alpha is not last in memory is made in the same way ([`crate::Borders::OpaqueBlack`]), but the sampler
+/// itself is the hardware's opaque black and its twin makes one, so that programs that do not correct it use the sampler alone.
 /// Nor has it reductions ([`crate::Options::reductions`]): the twin of a sampler with one takes the nearest texel of any level.
 pub const SECOND_SAMPLER: u32 = 1 << 31;
 /// Offset of the state of a sampler.
@@ -142,16 +144,27 @@ pub enum Reduction {
     Greatest = 2,
 }
 
+/// Border of a sampler, as its row encodes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Border {
+    /// None, or one that the hardware has for all formats.
+    Hardware = 0,
+    /// A colour in the row.
+    Custom = 1,
+    /// The hardware's opaque black, whose 1 is in the last channel in memory.
+    OpaqueBlack = 2,
+}
+
 /// The half-word at [`KIND_B`].
 #[must_use]
-pub fn sampler_kind(reduction: Reduction, custom_border: bool) -> u16 {
-    reduction as u16 | u16::from(custom_border) << 2
+pub fn sampler_kind(reduction: Reduction, border: Border) -> u16 {
+    reduction as u16 | (border as u16) << 2
 }
 
 /// The reduction in [`sampler_kind`].
 pub(crate) const REDUCTION: Bits = Bits { byte: KIND_B & !3, low: 16, width: 2 };
-/// Whether there is a custom border colour, in [`sampler_kind`].
-pub(crate) const HAS_CUSTOM_BORDER: Bits = Bits { byte: KIND_B & !3, low: 18, width: 1 };
+/// The border in [`sampler_kind`].
+pub(crate) const BORDER: Bits = Bits { byte: KIND_B & !3, low: 18, width: 2 };
 /// The address mode of coordinates that take the border colour, as the state of a sampler has it.
 pub(crate) const TO_BORDER: u32 = Wrap::ClampToBorder as u32;
 /// The filter that interpolates between levels, as the state of a sampler has it.

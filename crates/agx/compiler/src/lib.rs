@@ -64,6 +64,18 @@ use tepui_regalloc::{schedule, spill};
 /// Minimum number of half-registers that a limit can leave: what the widest instruction needs.
 const MIN_HALVES: u16 = 32;
 
+/// Border colours that programs make, since the hardware's samplers do not have them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Borders {
+    /// None.
+    #[default]
+    Hardware,
+    /// Any colour.
+    Custom,
+    /// Opaque black of formats whose alpha is not the last channel in memory.
+    OpaqueBlack,
+}
+
 /// Options of the compiler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -72,8 +84,8 @@ pub struct Options {
     /// Samplers have a bias of the level of detail, which programs add: the hardware has none
     /// ([`descriptor::LOD_BIAS_B`]).
     pub lod_bias: bool,
-    /// Samplers may have custom border colours ([`descriptor::SECOND_SAMPLER`]).
-    pub custom_borders: bool,
+    /// Border colours of samplers that the hardware does not have ([`descriptor::SECOND_SAMPLER`]).
+    pub borders: Borders,
     /// Samplers may reduce texels to the least or the greatest ([`descriptor::SECOND_SAMPLER`]).
     pub reductions: bool,
     /// Images and storage images may be null descriptors: rows of zeros. They have no size, and stores to them are dropped.

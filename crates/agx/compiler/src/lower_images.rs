@@ -16,8 +16,8 @@ mod address;
 mod cube;
 mod reduction;
 
-use crate::Options;
 use crate::descriptor::{self, Bits, texture};
+use crate::{Borders, Options};
 use address::{address, multisampled_place, within, within_samples};
 use cube::cube_level;
 use reduction::Rows;
@@ -49,9 +49,9 @@ pub fn run(s: &mut Shader, options: &Options) -> bool {
         any |= matches!(s.insts[i].attrs, Attrs::Image(_) | Attrs::ImageAtomic(..));
         loads |= s.insts[i].op == Op::ImageLoad;
     });
-    let Options { lod_bias, custom_borders, reductions, null_images, .. } = *options;
+    let Options { lod_bias, borders, reductions, null_images, .. } = *options;
     let twins = FxHashMap::default();
-    let mut pass = Images { loads, lod_bias, custom_borders, reductions, twins };
+    let mut pass = Images { loads, lod_bias, borders, reductions, twins };
     if !any {
         return false;
     }
@@ -66,8 +66,8 @@ struct Images {
     loads: bool,
     /// Samplers have a bias of the level of detail.
     lod_bias: bool,
-    /// Samplers may have custom border colours.
-    custom_borders: bool,
+    /// Border colours of samplers that programs make.
+    borders: Borders,
     /// Samplers may reduce texels to the least or the greatest.
     reductions: bool,
     /// Second samplers, by the resources of the first.
@@ -497,36 +497,45 @@ impl Images {
     fn with_second(&mut self, e: &mut Emit, l: ImageOp, ty: Type) -> Option<Value> {
         let handle = l.args[1];
         let second = self.twin(e, handle)?;
-        let numbers = e.word(handle, descriptor::SAMPLER_B);
-        let own = l.clone().finish(e, &[ty])[0];
-        let first = e.u32(1 << (8 * (descriptor::SECOND_SAMPLER_B - descriptor::SAMPLER_B)));
-        let has_second = e.op(Op::UGe, &[numbers, first]);
-        let borders = self.custom_borders;
+        let borders = self.borders;
         // Gathers do not reduce.
         let reduces = self.reductions && l.op != Op::TexGather;
+        let has_second = if borders == Borders::Hardware {
+            // A sampler whose opaque black may be wrong has a second one, which is not for this program.
+            let reduction = e.bits(handle, descriptor::REDUCTION);
+            let average = e.u32(descriptor::Reduction::Average as u32);
+            e.op(Op::INe, &[reduction, average])
+        } else {
+            let numbers = e.word(handle, descriptor::SAMPLER_B);
+            let first = e.u32(1 << (8 * (descriptor::SECOND_SAMPLER_B - descriptor::SAMPLER_B)));
+            e.op(Op::UGe, &[numbers, first])
+        };
+        let own = l.clone().finish(e, &[ty])[0];
+        let with_border = |e: &mut Emit, l: ImageOp| match borders {
+            Borders::OpaqueBlack => with_opaque_black(e, l, second, own, ty),
+            _ => with_border(e, l, second, own, ty),
+        };
         Some(e.if_else(
             has_second,
             ty,
             |e| match reduces {
-                false => with_border(e, l, second, own, ty),
+                false => with_border(e, l),
                 true => {
                     let reduction = e.bits(handle, descriptor::REDUCTION);
                     let reduced = |e: &mut Emit| {
                         let greatest = e.u32(descriptor::Reduction::Greatest as u32);
                         let is_maximum = e.op(Op::IEq, &[reduction, greatest]);
-                        let state = Rows { sample: &l, ty, custom_borders: borders };
+                        let state = Rows { sample: &l, ty, borders };
                         let r = Reduction { sample: &l, second, ty, state };
                         r.emit(e, is_maximum)
                     };
-                    if !borders {
+                    if borders == Borders::Hardware {
                         return reduced(e);
                     }
                     let zero = e.u32(descriptor::Reduction::Average as u32);
                     let has_reduction = e.op(Op::INe, &[reduction, zero]);
                     let other = l.clone();
-                    e.if_else(has_reduction, ty, reduced, |e| {
-                        with_border(e, other, second, own, ty)
-                    })
+                    e.if_else(has_reduction, ty, reduced, |e| with_border(e, other))
                 }
             },
             |_| own,
@@ -565,8 +574,10 @@ impl Images {
             l.put(TexOperands::LOD, lod);
         }
         let may_have_second = match l.op {
-            Op::TexSample | Op::TexSampleLod => self.custom_borders || self.reductions,
-            Op::TexGather => self.custom_borders,
+            Op::TexSample | Op::TexSampleLod => {
+                self.borders != Borders::Hardware || self.reductions
+            }
+            Op::TexGather => self.borders != Borders::Hardware,
             _ => false,
         };
         let second = may_have_second
@@ -617,5 +628,59 @@ fn with_border(e: &mut Emit, mut l: ImageOp, second: Value, one: Value, ty: Type
             }
         })
         .collect();
+    e.vec(&parts)
+}
+
+/// A sample with a border of opaque black for any format. `black` is of the sampler whose border has its 1 in the last channel in memory,
+/// and that of `second` has a 1 in all channels: alpha is that of the latter, and of the colours the last channel in memory, where both are
+/// equal although some of the sample is outside, loses the share of the border.
+fn with_opaque_black(e: &mut Emit, mut l: ImageOp, second: Value, black: Value, ty: Type) -> Value {
+    if l.image.kind != NumKind::Float {
+        return black;
+    }
+    let component = l.image.component;
+    let first = std::mem::replace(&mut l.args[1], second);
+    let mut alpha = l.clone();
+    let white = l.finish(e, &[ty])[0];
+    let (blacks, whites) = (e.split(black), e.split(white));
+    let texels = blacks.len() - usize::from(alpha.image.residency);
+    let gathers = alpha.op == Op::TexGather;
+    if gathers && component == 3 {
+        return white;
+    }
+    // Shares of the border: of the sample, or of each texel of a gather.
+    let differences: Vec<Value> =
+        (0..texels).map(|k| e.op(Op::FSub, &[whites[k], blacks[k]])).collect();
+    let shares: Vec<Value> = if gathers {
+        alpha.image.component = 3;
+        let white = alpha.clone().finish(e, &[ty])[0];
+        alpha.args[1] = first;
+        let black = alpha.finish(e, &[ty])[0];
+        let (whites, blacks) = (e.split(white), e.split(black));
+        (0..texels)
+            .map(|k| {
+                let other = e.op(Op::FSub, &[whites[k], blacks[k]]);
+                e.op(Op::FMax, &[differences[k], other])
+            })
+            .collect()
+    } else {
+        let all = differences.iter().copied().reduce(|a, b| e.op(Op::FMax, &[a, b]));
+        vec![all.unwrap_or(black); texels]
+    };
+    let zero = e.f32(0.0);
+    let zero = e.convert(Op::F2F, zero, ty.elem());
+    let mut parts = blacks.clone();
+    for k in 0..texels {
+        if !gathers && k == 3 {
+            parts[k] = whites[k];
+            continue;
+        }
+        let twice = e.op(Op::FAdd, &[differences[k], differences[k]]);
+        let is_right = e.op(Op::FGe, &[twice, shares[k]]);
+        let less = e.op(Op::FSub, &[blacks[k], shares[k]]);
+        // Components that the format does not have are zero in both.
+        let less = e.op(Op::FMax, &[less, zero]);
+        parts[k] = e.select(is_right, blacks[k], less);
+    }
     e.vec(&parts)
 }

@@ -69,8 +69,8 @@ impl Drop for Slot {
 /// A sampler.
 pub struct Sampler {
     own: Slot,
-    /// Second sampler: with a custom border colour, the one with a border of zeros; with a reduction,
-    /// the one that takes the nearest texels.
+    /// Second sampler: with a custom border colour, the one with a border of zeros; with opaque black, the one with a border of ones; with a
+    /// reduction, the one that takes the nearest texels.
     second: Option<Slot>,
     /// A custom border colour.
     border: Option<[u32; 4]>,
@@ -91,8 +91,12 @@ impl Sampler {
         let has_border = wraps.contains(&vk::SamplerAddressMode::CLAMP_TO_BORDER);
         // The hardware's opaque black has its 1 in the last channel in memory, where R4G4B4A4 and A8, among others, do not have their alpha.
         // Comparisons look at the first channel alone. source: Mesa, hk_sampler.c, `is_border_color_custom`
-        let black = info.opaque_black.filter(|_| c.compare_enable == vk::FALSE);
-        let border = info.border.or(black).filter(|_| has_border);
+        let compares = c.compare_enable == vk::TRUE;
+        let border = info.border.or(info.opaque_black.filter(|_| !compares)).filter(|_| has_border);
+        let is_black = has_border
+            && border.is_none()
+            && !compares
+            && c.border_color == vk::BorderColor::FLOAT_OPAQUE_BLACK;
         let reduction = match info.reduction {
             vk::SamplerReductionMode::MIN => Reduction::Least,
             vk::SamplerReductionMode::MAX => Reduction::Greatest,
@@ -111,16 +115,25 @@ impl Sampler {
         if border.is_some() {
             core.border_color = vk::BorderColor::INT_TRANSPARENT_BLACK;
         }
+        if is_black {
+            device.wrong_borders.add_sampler();
+            core.border_color = vk::BorderColor::INT_OPAQUE_WHITE;
+        }
         if reduction != Reduction::Average {
             (core.mag_filter, core.min_filter) = (vk::Filter::NEAREST, vk::Filter::NEAREST);
             core.mipmap_mode = vk::SamplerMipmapMode::NEAREST;
             (core.min_lod, core.max_lod) = (0.0, vk::LOD_CLAMP_NONE);
         }
-        let second = match border.is_some() || reduction != Reduction::Average {
+        let second = match border.is_some() || is_black || reduction != Reduction::Average {
             true => Some(Slot::new(device, sampler(&with(core))?)?),
             false => None,
         };
-        let kind = rows::sampler_kind(reduction, border.is_some());
+        let border_kind = match border {
+            Some(_) => rows::Border::Custom,
+            None if is_black => rows::Border::OpaqueBlack,
+            None => rows::Border::Hardware,
+        };
+        let kind = rows::sampler_kind(reduction, border_kind);
         let lod_bias = half::f16::from_f32(c.mip_lod_bias).to_bits();
         Ok(Sampler { own: Slot::new(device, own)?, second, border, kind, lod_bias })
     }
@@ -496,7 +509,7 @@ pub fn storage(image: &Image, addresses: Addresses, p: &Part) -> Result<Row> {
 ///
 /// # Errors
 /// When the hardware has no such image.
-pub fn view(info: &ViewInfo<'_, Agx>) -> Result<View> {
+pub fn view(device: &Device, info: &ViewInfo<'_, Agx>) -> Result<View> {
     use vk::ImageViewType as T;
     let r = info.range;
     let (dimension, array) = match info.view_type {
@@ -530,6 +543,9 @@ pub fn view(info: &ViewInfo<'_, Agx>) -> Result<View> {
     };
     let mut sampled = [[0; ROW_B as usize]; MAX_PLANES];
     put(&mut sampled[0], rows::TEXTURE_B, &texture(info.image, info.addresses, &part)?);
+    if let Some(hw) = format::hw(part.format) {
+        device.wrong_borders.add_format(hw.swizzle);
+    }
     for (plane, p) in planes.iter().enumerate().skip(1) {
         let part = Part { plane, format: p.format, ..part };
         put(&mut sampled[plane], rows::TEXTURE_B, &texture(info.image, info.addresses, &part)?);

@@ -10,6 +10,7 @@ use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::{Heap, Recycled, Slots};
 
+use crate::borders::WrongBorders;
 use crate::caches::{Meta, PartPrograms, TilePrograms};
 use crate::kernel::{Bo, Kernel, USC_BASE, Window, lock};
 use crate::scratch::{self, Scratch};
@@ -54,6 +55,8 @@ pub struct Device {
     /// The sampler heap.
     pub sampler_heap: Bo,
     samplers: Mutex<Slots<[u8; 8]>>,
+    /// Opaque black that programs must correct.
+    pub(crate) wrong_borders: Arc<WrongBorders>,
     /// Occlusion counters.
     pub counters: Bo,
     free_counters: Mutex<Heap>,
@@ -154,6 +157,7 @@ impl Device {
             dropped_writes: Arc::new(dropped_writes),
             sampler_heap,
             samplers: Mutex::new(Slots::new(SAMPLERS as u16)),
+            wrong_borders: Arc::default(),
             counters,
             free_counters: Mutex::new(Heap::new(0, u64::from(COUNTERS))),
             scratch: Mutex::default(),

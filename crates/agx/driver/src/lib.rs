@@ -15,6 +15,7 @@
 //!
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
 
+mod borders;
 mod caches;
 pub mod descriptor;
 pub mod device;
@@ -39,6 +40,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use tepui_agx_chips::Chip;
+use tepui_agx_compiler::Borders;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
@@ -252,8 +254,8 @@ impl Backend for Agx {
         image.copy_host(plane, copy)
     }
 
-    fn view(_device: &Arc<Device>, info: &ViewInfo<'_, Agx>) -> Result<descriptor::View> {
-        descriptor::view(info)
+    fn view(device: &Arc<Device>, info: &ViewInfo<'_, Agx>) -> Result<descriptor::View> {
+        descriptor::view(device, info)
     }
 
     fn buffer_view(
@@ -297,7 +299,8 @@ impl Backend for Agx {
             // All subgroups have 32 invocations.
             subgroup_size: _,
         } = info;
-        let origin = Origin { key, programs, captures, custom_borders, reductions, null_images };
+        let borders = if custom_borders { Borders::Custom } else { Borders::Hardware };
+        let origin = Origin { key, programs, captures, borders, reductions, null_images };
         let linking = if partial_state.is_some() { Linking::Parts } else { Linking::Whole };
         let places = Places::new(sets);
         mutable::run(&mut ir, sets);

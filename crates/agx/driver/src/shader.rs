@@ -16,7 +16,7 @@ use tepui_agx_compiler::abi::{
 };
 use tepui_agx_compiler::link::{self, Varyings};
 use tepui_agx_compiler::varyings::{FragmentTable, VertexTable};
-use tepui_agx_compiler::{Options, Program, Stats, Table};
+use tepui_agx_compiler::{Borders, Options, Program, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_expand::{Expansion, pull};
 use tepui_ir::{Attrs, Builtin, Op, ResKind, Shader as Ir, Stage};
@@ -27,6 +27,7 @@ use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::Variants as ByState;
 use tepui_vulkan_kit::variants;
 
+use crate::borders::WrongBorders;
 use crate::caches::Mains;
 use crate::device::{Code, Device};
 use crate::recipe::{Places, Recipe};
@@ -162,8 +163,8 @@ pub struct Origin {
     pub programs: Arc<Programs>,
     /// Variants keep their machine code as text.
     pub captures: bool,
-    /// Samplers may have custom border colours.
-    pub custom_borders: bool,
+    /// Border colours of samplers that programs make.
+    pub borders: Borders,
     /// Samplers may reduce texels.
     pub reductions: bool,
     /// Descriptors of images may be null.
@@ -180,6 +181,10 @@ pub struct Shader {
     origin: Origin,
     variants: Variants,
     linking: Linking,
+    /// The device's borders that programs must correct.
+    wrong_borders: Arc<WrongBorders>,
+    /// The shader that corrects them, once that is needed.
+    corrected: OnceLock<Arc<Shader>>,
     /// Main parts, for the variants that are linked from parts.
     pub(crate) mains: Mains,
     /// Shaders and programs of expanded draws that follow from this one.
@@ -341,6 +346,7 @@ impl Shader {
             Stage::Vertex => tepui_agx_compiler::abi::input_locations(&ir),
             _ => 0,
         };
+        let wrong_borders = device.upgrade().map(|d| d.wrong_borders.clone()).unwrap_or_default();
         let device = device.clone();
         let indexes_attributes = ir.info.stage == Stage::Vertex
             && ir
@@ -359,6 +365,8 @@ impl Shader {
             origin,
             variants,
             linking,
+            wrong_borders,
+            corrected: OnceLock::new(),
             mains,
             derived: Derived::default(),
             reads_attachments,
@@ -374,12 +382,32 @@ impl Shader {
         Ok(shader)
     }
 
+    /// The shader whose programs draws and dispatches run, if it is not this one: where the device has borders that the hardware makes
+    /// wrong, the one that corrects them.
+    fn current(&self) -> Result<Option<&Shader>> {
+        if !self.wrong_borders.may_show() || self.origin.borders != Borders::Hardware {
+            return Ok(None);
+        }
+        if let Some(shader) = self.corrected.get() {
+            return Ok(Some(shader));
+        }
+        let samples = |op: Op| matches!(op, Op::TexSample | Op::TexSampleLod | Op::TexGather);
+        if !self.ir.any(|s, _, i| samples(s.insts[i].op)) {
+            return Ok(None);
+        }
+        let programs = self.origin.programs.clone();
+        let origin = Origin { borders: Borders::OpaqueBlack, programs, ..self.origin };
+        let (ir, places) = (self.ir.clone(), self.places.clone());
+        let shader = Shader::new(&self.device, ir, places, self.robust, origin, self.linking)?;
+        Ok(Some(self.corrected.get_or_init(|| Arc::new(shader))))
+    }
+
     /// The program for an interface, out of the cache or compiled.
     pub(crate) fn program(&self, interface: &Interface, additions: Additions) -> Result<Program> {
         let programs = &self.origin.programs;
         let origin = &self.origin;
-        let features = [self.robust, origin.custom_borders, origin.reductions, origin.null_images];
-        let key = variants::key(&(origin.key, features, additions, interface));
+        let features = [self.robust, origin.reductions, origin.null_images];
+        let key = variants::key(&(origin.key, features, origin.borders, additions, interface));
         if let Some(p) = programs.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
             return Ok(p);
         }
@@ -393,7 +421,7 @@ impl Shader {
         let options = Options {
             robust: self.robust,
             lod_bias: true,
-            custom_borders: self.origin.custom_borders,
+            borders: self.origin.borders,
             reductions: self.origin.reductions,
             null_images: self.origin.null_images,
             names: debug::wants_programs(),
@@ -465,6 +493,9 @@ impl Shader {
     /// # Errors
     /// When it does not compile.
     pub fn compute(&self) -> Result<Arc<Variant>> {
+        if let Some(shader) = self.current()? {
+            return shader.compute();
+        }
         let Variants::Compute(slot) = &self.variants else { return Err(wrong_stage()) };
         if let Some(v) = slot.get() {
             return Ok(v.clone());
@@ -479,6 +510,9 @@ impl Shader {
     /// # Errors
     /// When it does not compile.
     pub fn vertex(&self, key: &VertexKey, linking: Linking) -> Result<Arc<Variant>> {
+        if let Some(shader) = self.current()? {
+            return shader.vertex(key, linking);
+        }
         let Variants::Vertex(map) = &self.variants else { return Err(wrong_stage()) };
         map.get_if_or(
             key,
@@ -510,6 +544,9 @@ impl Shader {
     /// # Errors
     /// When it does not compile.
     pub fn fragment(&self, key: &FragmentKey, linking: Linking) -> Result<Arc<Variant>> {
+        if let Some(shader) = self.current()? {
+            return shader.fragment(key, linking);
+        }
         let Variants::Fragment(map) = &self.variants else { return Err(wrong_stage()) };
         map.get_if_or(
             key,
@@ -538,6 +575,9 @@ impl Shader {
     /// # Errors
     /// When it does not compile.
     pub fn expanded(&self, key: &Expansion) -> Result<Arc<Variant>> {
+        if let Some(shader) = self.current()? {
+            return shader.expanded(key);
+        }
         let Variants::Expanded(map) = &self.variants else { return Err(wrong_stage()) };
         map.get_or(key, || {
             self.variant(

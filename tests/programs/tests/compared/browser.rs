@@ -59,7 +59,8 @@ pub const PAGES: &[Page] = &[
 const ATTEMPTS: usize = 3;
 
 /// Lines of the console that say that the browser closed the page's channel to its GPU process, for WebGL and for WebGPU.
-const CHANNEL_LOST: &[&str] = &["Context Lost", "A valid external Instance reference no longer exists"];
+const CHANNEL_LOST: &[&str] =
+    &["Context Lost", "A valid external Instance reference no longer exists"];
 
 /// Lines of the log with which a lost channel is not the browser's own doing: a fault of the virtual GPU, or the end of the process that
 /// the driver is in.
@@ -140,7 +141,9 @@ fn attempt(page: &Page, driver: &Driver) -> Result<Option<Picture>, String> {
     let has = |words: &[&str]| console.iter().any(|line| words.iter().all(|w| line.contains(w)));
     if CHANNEL_LOST.iter().any(|what| has(&[what])) {
         return match DRIVER_FAILED.iter().find(|&&what| said.contains(what)) {
-            Some(what) => Err(fail(format!("the channel to the GPU process was lost after \"{what}\""))),
+            Some(what) => {
+                Err(fail(format!("the channel to the GPU process was lost after \"{what}\"")))
+            }
             None => Ok(None),
         };
     }

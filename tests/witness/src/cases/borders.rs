@@ -48,7 +48,20 @@ fn components(name: &str) -> [bool; 4] {
 /// Results of [`borders.comp`](../../shaders/borders.comp) for a format: a sample, four gathers, a fetch.
 const RESULTS: usize = 6;
 
-fn case(class: &'static str, wanted: fn(Class) -> bool, least: usize) -> Case {
+/// Extensions that a case enables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extensions {
+    All,
+    /// None: custom border colours are off, and opaque black is right all the same.
+    None,
+}
+
+fn case(
+    class: &'static str,
+    wanted: fn(Class) -> bool,
+    least: usize,
+    extensions: Extensions,
+) -> Case {
     let listed = COLOUR.iter().chain(BC).filter(|f| wanted(f.class)).map(|f| (f.name, f.vk));
     let others = OTHERS.iter().copied().filter(|_| wanted(Class::Unorm));
     let formats: Vec<_> = listed.chain(others).collect();
@@ -62,8 +75,13 @@ fn case(class: &'static str, wanted: fn(Class) -> bool, least: usize) -> Case {
         .define("VALUE", format!("{prefix}vec4"))
         .define("COUNT", formats.len());
     let about = "border colours and fetches outside of all formats";
-    Case::new(format!("texture/borders_{class}"), about, vec![shader], move |bench| {
-        let gpu = bench.gpu;
+    let suffix = if extensions == Extensions::None { "_without_extensions" } else { "" };
+    Case::new(format!("texture/borders_{class}{suffix}"), about, vec![shader], move |bench| {
+        let plain = match extensions {
+            Extensions::All => None,
+            Extensions::None => Some(crate::gpu::Gpu::open_without_extensions(&bench.gpu.name)?),
+        };
+        let gpu = plain.as_ref().unwrap_or(bench.gpu);
         let one = if class == "float" { 1f32.to_bits() } else { 1 };
         let kinds = match class {
             "float" => [
@@ -94,6 +112,11 @@ fn case(class: &'static str, wanted: fn(Class) -> bool, least: usize) -> Case {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let mut outputs = Vec::new();
+        let is_custom =
+            |border| [Border::FLOAT_CUSTOM_EXT, Border::INT_CUSTOM_EXT].contains(&border);
+        let kinds = kinds
+            .into_iter()
+            .filter(|&(_, border, _)| extensions == Extensions::All || !is_custom(border));
         for (kind, border, custom_border) in kinds {
             // Drivers may arrange a custom colour for the format, so each has its sampler.
             let sampler = |border_format| {
@@ -139,8 +162,9 @@ fn case(class: &'static str, wanted: fn(Class) -> bool, least: usize) -> Case {
 pub fn cases() -> Vec<Case> {
     let is_float = |class| !matches!(class, Class::Uint | Class::Sint);
     vec![
-        case("float", is_float, 45),
-        case("uint", |class| class == Class::Uint, 11),
-        case("sint", |class| class == Class::Sint, 10),
+        case("float", is_float, 45, Extensions::All),
+        case("float", is_float, 45, Extensions::None),
+        case("uint", |class| class == Class::Uint, 11, Extensions::All),
+        case("sint", |class| class == Class::Sint, 10, Extensions::All),
     ]
 }

@@ -215,6 +215,19 @@ pub struct Offers {
 impl Gpu {
     /// Opens the first device whose name contains `wanted`.
     pub fn open(wanted: &str, robustness: Robustness) -> Result<Gpu> {
+        Self::open_with(wanted, robustness, EXTENSIONS)
+    }
+
+    /// Opens such a device without any extension: what programs get that know Vulkan 1.3 alone.
+    pub fn open_without_extensions(wanted: &str) -> Result<Gpu> {
+        Self::open_with(wanted, Robustness::Off, &[])
+    }
+
+    fn open_with(
+        wanted: &str,
+        robustness: Robustness,
+        wanted_extensions: &'static [&'static CStr],
+    ) -> Result<Gpu> {
         // SAFETY: the library that is loaded is the Vulkan loader, whose entry points these are.
         let entry = unsafe { Entry::load()? };
         let application = vk::ApplicationInfo::default()
@@ -225,7 +238,8 @@ impl Gpu {
         let instance =
             unsafe { entry.create_instance(&create, None) }.during("vkCreateInstance")?;
         // The loader must stay for as long as the instance does.
-        match Self::open_device(entry.clone(), instance.clone(), wanted, robustness) {
+        let (entry, of) = (entry.clone(), instance.clone());
+        match Self::open_device(entry, of, wanted, robustness, wanted_extensions) {
             Ok(gpu) => Ok(gpu),
             Err(error) => {
                 // SAFETY: nothing made from the instance is left.
@@ -240,6 +254,7 @@ impl Gpu {
         instance: Instance,
         wanted: &str,
         robustness: Robustness,
+        wanted_extensions: &'static [&'static CStr],
     ) -> Result<Gpu> {
         let (physical, name) = Self::find(&instance, wanted)?;
 
@@ -262,7 +277,7 @@ impl Gpu {
             .ok_or_else(|| Error::Missing("a queue that computes".into()))?
             as u32;
 
-        let extensions = Self::extensions(&instance, physical)?;
+        let extensions = Self::extensions(&instance, physical, wanted_extensions)?;
         let extension_names: Vec<_> = extensions.iter().map(|e| e.as_ptr()).collect();
         let has = |name: &CStr| extensions.contains(&name);
 
@@ -446,11 +461,16 @@ impl Gpu {
             .ok_or_else(|| Error::NoDevice { wanted: wanted.to_owned(), found: names.join(", ") })
     }
 
-    fn extensions(instance: &Instance, physical: vk::PhysicalDevice) -> Result<Vec<&'static CStr>> {
+    /// The extensions of a list that a device offers.
+    fn extensions(
+        instance: &Instance,
+        physical: vk::PhysicalDevice,
+        wanted: &'static [&'static CStr],
+    ) -> Result<Vec<&'static CStr>> {
         // SAFETY: `physical` is this instance's.
         let offered = unsafe { instance.enumerate_device_extension_properties(physical) }
             .during("vkEnumerateDeviceExtensionProperties")?;
-        Ok(EXTENSIONS
+        Ok(wanted
             .iter()
             .copied()
             .filter(|name| offered.iter().any(|o| o.extension_name_as_c_str() == Ok(name)))

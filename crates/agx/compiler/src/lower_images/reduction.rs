@@ -1,6 +1,7 @@
 //! State of images and samplers in rows of descriptors, for samples that reduce ([`tepui_passes::reductions`]).
 
 use super::{Descriptors, ImageOp, border};
+use crate::Borders;
 use crate::descriptor::{self, Bits, sampler, texture};
 use tepui_ir::{Op, Type, Value};
 use tepui_passes::reductions::SamplerState;
@@ -12,8 +13,8 @@ pub(super) struct Rows<'a> {
     pub sample: &'a ImageOp,
     /// Type of its result.
     pub ty: Type,
-    /// Whether the sampler may have a custom border colour.
-    pub custom_borders: bool,
+    /// Border colours that the sampler may have.
+    pub borders: Borders,
 }
 
 impl Rows<'_> {
@@ -75,12 +76,17 @@ impl SamplerState for Rows<'_> {
     }
 
     fn border(&self, e: &mut Emit) -> Option<(Vec<Value>, Value)> {
-        if !self.custom_borders {
-            return None;
-        }
-        let colour = border(e, self.sample, self.ty);
-        let custom = self.sampler(e, descriptor::HAS_CUSTOM_BORDER);
+        let colour = match self.borders {
+            Borders::Hardware => return None,
+            Borders::Custom => border(e, self.sample, self.ty),
+            Borders::OpaqueBlack => {
+                let [zero, one] = [0.0, 1.0].map(|x| e.f32(x));
+                let colour = [zero, zero, zero, one];
+                colour.map(|word| e.convert(Op::F2F, word, self.ty.elem())).to_vec()
+            }
+        };
+        let own = self.sampler(e, descriptor::BORDER);
         let zero = e.u32(0);
-        Some((colour, e.op(Op::INe, &[custom, zero])))
+        Some((colour, e.op(Op::INe, &[own, zero])))
     }
 }

@@ -126,7 +126,10 @@ impl Encoder {
                 | Groups::TOPOLOGY
                 | Groups::PROVOKING,
         );
-        if !state.shaders_changed && !samples_changed && r.last.programs.is_some() {
+        let corrects_borders = self.device.wrong_borders.may_show();
+        let is_last = |p: &Arc<Programs>| p.corrects_borders == corrects_borders;
+        let last = r.last.programs.as_ref();
+        if !state.shaders_changed && !samples_changed && last.is_some_and(is_last) {
             return Ok(false);
         }
         if samples_changed || r.last.programs.is_none() {
@@ -136,7 +139,10 @@ impl Encoder {
         let Some(vertex) = &state.bound.vertex else {
             return Err(Error::unsupported("draws without a vertex shader"));
         };
-        let known = r.recent.iter().find(|p| p.are_of(vertex, state.bound.fragment.as_ref()));
+        let known = r
+            .recent
+            .iter()
+            .find(|p| p.are_of(vertex, state.bound.fragment.as_ref(), corrects_borders));
         if let Some(p) = known.cloned() {
             state.shaders_changed = false;
             let same = r.last.programs.as_ref().is_some_and(|last| Arc::ptr_eq(last, &p));
@@ -178,6 +184,7 @@ impl Encoder {
         let programs = Arc::new(Programs {
             shaders: (vertex.clone(), state.bound.fragment.clone()),
             reads_draw: reads_draw(&v) || reads_draw(&f),
+            corrects_borders,
             vertex: v,
             fragment: f,
             linked,

@@ -63,6 +63,8 @@ pub(super) struct Programs {
     pub(super) linked: Arc<Linked>,
     /// A program's registers hold numbers of the draw.
     pub(super) reads_draw: bool,
+    /// Programs correct opaque black, if the shaders sample.
+    pub(super) corrects_borders: bool,
 }
 
 /// State of the last draw of a render, so that the next emits only changes.
@@ -79,12 +81,18 @@ pub(super) struct Last {
 }
 
 impl Programs {
-    pub(super) fn are_of(&self, vertex: &Arc<Shader>, fragment: Option<&Arc<Shader>>) -> bool {
+    /// Whether the programs are variants of these shaders, as the device needs them now.
+    pub(super) fn are_of(
+        &self,
+        vertex: &Arc<Shader>,
+        fragment: Option<&Arc<Shader>>,
+        corrects_borders: bool,
+    ) -> bool {
         let same = match (&self.shaders.1, fragment) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        same && Arc::ptr_eq(&self.shaders.0, vertex)
+        same && Arc::ptr_eq(&self.shaders.0, vertex) && self.corrects_borders == corrects_borders
     }
 }
 
