@@ -133,13 +133,20 @@ impl Blocks {
             texels: [block.width_px, block.height_px],
             texel_shift: pool::texel_shift(codec),
         };
-        let (mut offsets, mut places) = ([[0; N]; 4], [[0; N]; 4]);
-        kernels.block_corners(level, sizes, axes, &mut offsets, &mut places);
+        let [x, y, _] = axes;
+        let (mut bounds, mut found) = ([[0; 2]; 2], false);
+        kernels.bounds(&[x, y].map(|a| a.texel.each_ref()), exec, &mut bounds);
+        let mut places = [[0; N]; 4];
+        let mut offsets = [[0; N]; 4];
         let pool = &mut self.pools[pool::size_of(codec)];
         // SAFETY: `BlockQuad` has the promise that blocks can be read.
-        let located = unsafe { Located::new(pool, codec, unpacker.format, host, &offsets, exec) };
-        let mut found = false;
-        kernels.locate(located, &mut places, &mut found);
+        let located = unsafe { Located::new(pool, codec, unpacker.format, host) };
+        if let Some(grid) = sizes.grid(bounds) {
+            kernels.locate_grid(located, level, sizes, grid, axes, &mut places, &mut found);
+        } else {
+            kernels.block_corners(level, sizes, axes, &mut offsets, &mut places);
+            kernels.locate(located, &offsets, exec, &mut places, &mut found);
+        }
         if found {
             // Words of constant channels alone are not read.
             let bytes = (1 << sizes.texel_shift).min(4 * unpacker.varying().div_ceil(2));
@@ -151,7 +158,7 @@ impl Blocks {
             return;
         }
         // Blocks of this instruction took each other's place.
-        let [x, y, _] = axes;
+        kernels.block_corners(level, sizes, axes, &mut offsets, &mut places);
         for (k, words) in taps.iter_mut().enumerate() {
             // SAFETY: as before.
             let texels = unsafe { Scattered::new(host, &offsets[k], exec, codec.bytes() as u32) };

@@ -14,20 +14,15 @@ const FULL: usize = 128;
 
 /// A direct-mapped cache of decoded blocks, which are as large.
 pub struct Pool {
-    /// Empty until the first block is decoded.
-    tags: Vec<Tag>,
+    /// Bits of the decoded blocks; empty until the first block is decoded.
+    bits: Vec<u128>,
+    /// Their formats, likewise.
+    formats: Vec<Option<Format>>,
     /// Eight bytes each; those of an entry follow each other.
     texels: Vec<u64>,
     count: usize,
     /// Logarithm of the bytes of an entry.
     shift: u32,
-}
-
-/// Format and bits of a decoded block.
-#[derive(Clone, Copy)]
-struct Tag {
-    bits: u128,
-    format: Option<Format>,
 }
 
 /// The number of the size of a format's decoded blocks.
@@ -49,7 +44,13 @@ impl Pool {
         assert!(count.is_power_of_two());
         let bytes = SMALLEST << size;
         let count = (count * FULL / bytes).clamp(1, count);
-        Pool { tags: Vec::new(), texels: Vec::new(), count, shift: bytes.ilog2() }
+        Pool {
+            bits: Vec::new(),
+            formats: Vec::new(),
+            texels: Vec::new(),
+            count,
+            shift: bytes.ilog2(),
+        }
     }
 
     /// Logarithm of the bytes of an entry.
@@ -67,13 +68,12 @@ impl Pool {
     #[inline(always)]
     pub fn find(&mut self, codec: &BlockCodec, format: Format, bits: u128) -> (usize, bool) {
         let entry = slot(format, bits) & (self.count - 1);
-        match self.tags.get(entry) {
-            Some(tag) if tag.bits == bits && tag.format == Some(format) => (entry, true),
-            _ => {
-                self.fill(codec, format, bits, entry);
-                (entry, false)
-            }
+        let is_there =
+            self.bits.get(entry) == Some(&bits) && self.formats.get(entry) == Some(&Some(format));
+        if !is_there {
+            self.fill(codec, format, bits, entry);
         }
+        (entry, is_there)
     }
 
     /// The words of a texel of an entry; the second is 0 where texels have four bytes.
@@ -90,11 +90,12 @@ impl Pool {
 
     #[inline(never)]
     fn fill(&mut self, codec: &BlockCodec, format: Format, bits: u128, entry: usize) {
-        if self.tags.is_empty() {
-            self.tags.resize(self.count, Tag { bits: 0, format: None });
+        if self.bits.is_empty() {
+            self.bits.resize(self.count, 0);
+            self.formats.resize(self.count, None);
             self.texels.resize(self.count << (self.shift - 3), 0);
         }
-        self.tags[entry] = Tag { bits, format: Some(format) };
+        (self.bits[entry], self.formats[entry]) = (bits, Some(format));
         let to = &mut self.texels[entry << (self.shift - 3)..];
         // Most formats have small blocks, for which the longer array would take longer to clear than the block to decode.
         match codec.pixels() {

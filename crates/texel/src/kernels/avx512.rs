@@ -221,6 +221,31 @@ pub unsafe fn gather<const N: usize>(
     }
 }
 
+/// Adds entries of a table to lanes; `numbers` are theirs, modulo the length of the table.
+///
+/// # Safety
+/// The host must have AVX-512F.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub unsafe fn add_entries<const N: usize>(
+    table: &[u32; ENTRIES],
+    numbers: &Row<N>,
+    to: &mut Row<N>,
+) {
+    // SAFETY: the table is a register.
+    let table = unsafe { _mm512_loadu_si512(table.as_ptr().cast()) };
+    let parts = numbers.as_chunks::<ENTRIES>().0.iter().zip(to.as_chunks_mut::<ENTRIES>().0);
+    for (numbers, to) in parts {
+        // SAFETY: sixteen words each.
+        unsafe {
+            let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
+            let entries = _mm512_permutexvar_epi32(numbers, table);
+            let sum = _mm512_add_epi32(_mm512_loadu_si512(to.as_ptr().cast()), entries);
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), sum);
+        }
+    }
+}
+
 /// Adds the number that `place` gives for an offset to the lanes of `exec` that have it, for each of four rows, which stay in registers.
 /// Returns false when `place` has none.
 ///

@@ -7,7 +7,7 @@ use tepui_format::block::BlockCodec;
 use super::{avx2, avx512};
 use crate::axis::Axis;
 use crate::blocks::Pool;
-use crate::{LevelLayout, Row};
+use crate::{LevelLayout, Row, TextureUnit};
 
 /// Fraction bits of the reciprocal of a block's side. The product with a coordinate below 2^14 is exact for all sides up to 12, and fits into
 /// 32 bits.
@@ -24,6 +24,31 @@ pub struct BlockSizes {
     pub texel_shift: u32,
 }
 
+/// Blocks along an axis of a grid that is located at once.
+pub const GRID: u32 = 4;
+
+impl BlockSizes {
+    /// The block of a texel along an axis, and the texel's number in it.
+    #[inline(always)]
+    fn split(&self, axis: usize) -> impl Fn(u32) -> (u32, u32) + Copy {
+        let side = self.texels[axis];
+        let reciprocal = (1u32 << RECIPROCAL_BITS).div_ceil(side);
+        move |at: u32| {
+            let block = at.wrapping_mul(reciprocal) >> RECIPROCAL_BITS;
+            (block, at.wrapping_sub(block.wrapping_mul(side)))
+        }
+    }
+
+    /// First and last block, along both axes, of the texels between two; `None` if that is a larger grid than [`locate_grid`] takes.
+    #[inline(always)]
+    pub fn grid(&self, [low, high]: [[u32; 2]; 2]) -> Option<[[u32; 2]; 2]> {
+        let block = |at: [u32; 2]| [self.split(0)(at[0]).0, self.split(1)(at[1]).0];
+        let [first, last] = [block(low), block(high)];
+        let fits = |a: usize| last[a].wrapping_sub(first[a]) < GRID;
+        (fits(0) && fits(1)).then_some([first, last])
+    }
+}
+
 /// Offsets of the blocks of the four texels of two axes from the level's start, and of the texels within decoded blocks.
 #[inline(always)]
 pub fn block_corners<const N: usize>(
@@ -33,20 +58,16 @@ pub fn block_corners<const N: usize>(
     blocks: &mut [Row<N>; 4],
     texels: &mut [Row<N>; 4],
 ) {
-    let BlockSizes { shift, texels: [width, height], texel_shift: texel } = sizes;
+    let BlockSizes { shift, texels: [width, _], texel_shift: texel } = sizes;
     let [x, y, _] = axes;
-    let [across, down] = [width, height].map(|side| (1u32 << RECIPROCAL_BITS).div_ceil(side));
-    let place = |at: u32, side: u32, reciprocal: u32| {
-        let block = at.wrapping_mul(reciprocal) >> RECIPROCAL_BITS;
-        (block, at.wrapping_sub(block.wrapping_mul(side)))
-    };
+    let (across, down) = (sizes.split(0), sizes.split(1));
     for i in 0..N {
         let column = |k: usize| {
-            let (block, within) = place(x.texel[k][i] as u32, width, across);
+            let (block, within) = across(x.texel[k][i] as u32);
             (level.plain_column(block) << shift, within << texel)
         };
         let line = |k: usize| {
-            let (block, within) = place(y.texel[k][i] as u32, height, down);
+            let (block, within) = down(y.texel[k][i] as u32);
             (level.plain_line(block) << shift, within.wrapping_mul(width) << texel)
         };
         let (columns, lines) = ([column(0), column(1)], [line(0), line(1)]);
@@ -58,33 +79,29 @@ pub fn block_corners<const N: usize>(
     }
 }
 
-/// Blocks that are looked up in a cache, four for each lane.
-pub struct Located<'a, const N: usize> {
+/// Blocks of a level that are looked up in a cache.
+pub struct Located<'a> {
     pool: &'a mut Pool,
     codec: &'a BlockCodec,
     format: Format,
     host: *const u8,
-    offsets: &'a [Row<N>; 4],
-    exec: u32,
 }
 
-impl<'a, const N: usize> Located<'a, N> {
-    /// Blocks at offsets, of the lanes of `exec`.
+impl<'a> Located<'a> {
+    /// The blocks of a level that starts at `host`.
     ///
     /// # Safety
-    /// `host` must be valid for reads of a block at the offsets of these lanes as long as the value lives.
+    /// `host` must be valid for reads of all blocks of the level as long as the value lives.
     pub unsafe fn new(
         pool: &'a mut Pool,
         codec: &'a BlockCodec,
         format: Format,
         host: *const u8,
-        offsets: &'a [Row<N>; 4],
-        exec: u32,
-    ) -> Located<'a, N> {
-        Located { pool, codec, format, host, offsets, exec }
+    ) -> Located<'a> {
+        Located { pool, codec, format, host }
     }
 
-    /// The bits of the block at an offset, which must be that of a lane of `exec`.
+    /// The bits of the block at an offset, which must be that of a block of the level.
     #[inline(always)]
     fn bits(&self, offset: u32) -> u128 {
         let from = self.host.wrapping_add(offset as usize);
@@ -104,11 +121,12 @@ impl<'a, const N: usize> Located<'a, N> {
 /// Neighbouring lanes read the same blocks, so this is a loop over blocks that differ, and each is looked for in all lanes.
 #[inline(always)]
 pub fn locate<const N: usize, const WIDTH: usize>(
-    located: Located<'_, N>,
+    located: Located<'_>,
+    offsets: &[Row<N>; 4],
+    exec: u32,
     places: &mut [Row<N>; 4],
     found: &mut bool,
 ) {
-    let Located { offsets, exec, .. } = located;
     // The entries of the blocks so far, at most one for each texel.
     let (mut entries, mut count) = ([[0u32; N]; 4], 0);
     let place = |offset: u32| {
@@ -129,6 +147,70 @@ pub fn locate<const N: usize, const WIDTH: usize>(
         return;
     }
     *found = add_places::<N, WIDTH>(offsets, exec, place, places);
+}
+
+/// Places of the decoded blocks of the four texels of two axes, together with those of the texels within them, for texels of a small grid of
+/// blocks ([`BlockSizes::grid`]): each block of the grid is looked up once, and no lane is compared with another. `found` is as in [`locate`].
+#[inline(always)]
+pub fn locate_grid<const N: usize, U: TextureUnit, const WIDTH: usize>(
+    located: Located<'_>,
+    level: &U::Level,
+    sizes: BlockSizes,
+    [first, last]: [[u32; 2]; 2],
+    axes: &[Axis<N>; 3],
+    places: &mut [Row<N>; 4],
+    found: &mut bool,
+) {
+    let BlockSizes { shift, texels: [width, _], texel_shift: texel } = sizes;
+    // Places of the grid's blocks; those of lanes without a texel are of any.
+    let mut table = [0u32; (GRID * GRID) as usize];
+    let (mut entries, mut count) = ([0u32; (GRID * GRID) as usize], 0);
+    for y in 0..=(last[1] - first[1]) % GRID {
+        let line = level.plain_line(first[1] + y) << shift;
+        for x in 0..=(last[0] - first[0]) % GRID {
+            let column = level.plain_column(first[0] + x) << shift;
+            let bits = located.bits(column.wrapping_add(line));
+            let (entry, is_there) = located.pool.find(located.codec, located.format, bits);
+            if !is_there && entries[..count].contains(&(entry as u32)) {
+                *found = false;
+                return;
+            }
+            entries[count] = entry as u32;
+            count += 1;
+            table[(y * GRID + x) as usize] = (entry as u32) << located.pool.shift();
+        }
+    }
+    let [x, y, _] = axes;
+    let (across, down) = (sizes.split(0), sizes.split(1));
+    let mut blocks = [[0; N]; 4];
+    for i in 0..N {
+        let column = |k: usize| {
+            let (block, within) = across(x.texel[k][i] as u32);
+            (block.wrapping_sub(first[0]) % GRID, within << texel)
+        };
+        let line = |k: usize| {
+            let (block, within) = down(y.texel[k][i] as u32);
+            (block.wrapping_sub(first[1]) % GRID * GRID, within.wrapping_mul(width) << texel)
+        };
+        let (columns, lines) = ([column(0), column(1)], [line(0), line(1)]);
+        for k in 0..4 {
+            let ((c, cw), (l, lw)) = (columns[k & 1], lines[k >> 1]);
+            blocks[k][i] = c + l;
+            places[k][i] = cw.wrapping_add(lw);
+        }
+    }
+    *found = true;
+    for (blocks, places) in blocks.iter().zip(places) {
+        #[cfg(target_arch = "x86_64")]
+        if WIDTH == 16 && N.is_multiple_of(16) {
+            // SAFETY: hosts of this width have AVX-512F.
+            unsafe { avx512::add_entries(&table, blocks, places) };
+            continue;
+        }
+        for i in 0..N {
+            places[i] = places[i].wrapping_add(table[(blocks[i] % (GRID * GRID)) as usize]);
+        }
+    }
 }
 
 /// Adds the number that `place` gives for an offset to the lanes of `exec` that have it, for each of the four rows. Returns false when

@@ -134,7 +134,9 @@ kernels! {
     /// Offsets of the blocks of the four texels of two axes, and of the texels within decoded blocks.
     block_corners(level: &U::Level, sizes: BlockSizes, axes: &[Axis<N>; 3], blocks: &mut [Row<N>; 4], texels: &mut [Row<N>; 4]) = blocks::block_corners;
     /// Adds the places of decoded blocks to those of texels within them, unless two blocks have the same place.
-    locate(located: Located<'_, N>, places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate::<N, WIDTH>;
+    locate(located: Located<'_>, offsets: &[Row<N>; 4], exec: u32, places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate::<N, WIDTH>;
+    /// The places of texels of a small grid of blocks.
+    locate_grid(located: Located<'_>, level: &U::Level, sizes: BlockSizes, grid: [[u32; 2]; 2], axes: &[Axis<N>; 3], places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate_grid::<N, U, WIDTH>;
     /// The lowest and the highest of columns and of lines, two in each lane of `exec`.
     bounds(at: &[[&Ints<N>; 2]; 2], exec: u32, out: &mut [[u32; 2]; 2]) = places::bounds::<N>;
     /// Whether lanes stand side by side in one line.
