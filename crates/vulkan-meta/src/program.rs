@@ -102,6 +102,8 @@ pub enum Order {
     Rows,
     /// Rows of tiles, in which elements are in Morton order.
     Morton,
+    /// Rows of tiles, in which elements are in Morton order with column ^ row in place of the column.
+    Interleaved,
     /// Rows of tiles, in which bits of column and row make the offset.
     Bits(TileBits),
 }

@@ -47,7 +47,7 @@ pub fn address<S>(
     let z = m.long(z);
     let deep = m.op(Op::IMul, z, slice);
     let start = m.op(Op::IAdd, base, deep);
-    let index = if order == Order::Morton {
+    let index = if matches!(order, Order::Morton | Order::Interleaved) {
         let log2 = side.then(SideWords::TILE_LOG2);
         let (lw, lh) = (m.word(log2.at(0)), m.word(log2.at(1)));
         let one = m.ir.u32(1);
@@ -57,6 +57,7 @@ pub fn address<S>(
             m.op(Op::IAnd, v, mask)
         };
         let (ix, iy) = (inside(m, x, lw), inside(m, y, lh));
+        let ix = if order == Order::Interleaved { m.op(Op::IXor, ix, iy) } else { ix };
         let (tx, ty) = (m.op(Op::UShr, x, lw), m.op(Op::UShr, y, lh));
         let row = m.op(Op::IMul, ty, pitch);
         let tile = m.op(Op::IAdd, row, tx);

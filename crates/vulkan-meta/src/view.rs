@@ -172,6 +172,13 @@ pub enum Arrangement {
         /// Logarithms of a tile's columns and rows, at most 8.
         tile_log2: [u32; 2],
     },
+    /// Rows of tiles, in which elements are in Morton order with column ^ row in place of the column.
+    Interleaved {
+        /// Tiles in a row.
+        pitch: u32,
+        /// Logarithms of a tile's columns and rows, at most 8.
+        tile_log2: [u32; 2],
+    },
     /// Rows of tiles of bytes, which go on through all slices.
     Bits {
         /// Bytes of a row of tiles.
@@ -218,7 +225,8 @@ impl Memory {
             Arrangement::Linear { row_pitch: pitch } => {
                 SideWords { base, slice_pitch, pitch, tile_log2: [0; 2], first }
             }
-            Arrangement::Tiled { pitch, tile_log2 } => {
+            Arrangement::Tiled { pitch, tile_log2 }
+            | Arrangement::Interleaved { pitch, tile_log2 } => {
                 SideWords { base, slice_pitch, pitch, tile_log2, first }
             }
             Arrangement::Bits { pitch, slice_rows, origin, .. } => SideWords {
@@ -236,6 +244,7 @@ impl Memory {
         match self.arrangement {
             Arrangement::Linear { .. } => Order::Rows,
             Arrangement::Tiled { .. } => Order::Morton,
+            Arrangement::Interleaved { .. } => Order::Interleaved,
             Arrangement::Bits { bits, .. } => Order::Bits(bits),
         }
     }

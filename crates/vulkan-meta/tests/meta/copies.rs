@@ -8,7 +8,8 @@ use tepui_vulkan_meta::{Packing, copy};
 
 use crate::gpu::{Family, Gpu, Surface, Way, image};
 
-const WAYS: [Way; 6] = [Way::Linear, Way::Tiled, Way::Bits, Way::Words, Way::Own, Way::Drawn];
+const WAYS: [Way; 7] =
+    [Way::Linear, Way::Tiled, Way::Interleaved, Way::Bits, Way::Words, Way::Own, Way::Drawn];
 
 /// Formats of one plane and aspect; planes and aspects of others have these formats.
 fn formats() -> impl Iterator<Item = Format> {
@@ -23,7 +24,7 @@ fn formats() -> impl Iterator<Item = Format> {
 fn has(f: Format, way: Way, write: bool) -> bool {
     let info = f.info();
     match way {
-        Way::Linear | Way::Tiled => true,
+        Way::Linear | Way::Tiled | Way::Interleaved => true,
         Way::Bits => info.block.bytes.is_power_of_two(),
         Way::Own => Packing::of(f).is_some(),
         Way::Words => Packing::words(info.block.bytes).is_some(),

@@ -30,6 +30,8 @@ pub enum Way {
     Linear,
     /// At addresses, in tiles of 8×4 elements.
     Tiled,
+    /// At addresses, in tiles of 8×4 elements, whose columns are exchanged by rows.
+    Interleaved,
     /// At addresses, in tiles of bytes.
     Bits,
     /// As unsigned integers of their size.
@@ -67,7 +69,7 @@ pub struct Surface {
 impl Surface {
     /// Whether programs reach the surface at addresses.
     fn is_memory(&self) -> bool {
-        matches!(self.way, Way::Linear | Way::Tiled | Way::Bits)
+        matches!(self.way, Way::Linear | Way::Tiled | Way::Interleaved | Way::Bits)
     }
 
     /// Bytes of an element.
@@ -121,8 +123,11 @@ impl Surface {
                 let slice_rows = h + origin[1] + 2;
                 (Arrangement::Bits { pitch, bits, slice_rows, origin }, 0)
             }
-            Way::Tiled => (
-                Arrangement::Tiled { pitch, tile_log2: TILE_LOG2 },
+            Way::Tiled | Way::Interleaved => (
+                match self.way {
+                    Way::Tiled => Arrangement::Tiled { pitch, tile_log2: TILE_LOG2 },
+                    _ => Arrangement::Interleaved { pitch, tile_log2: TILE_LOG2 },
+                },
                 pitch * h.div_ceil(th) * tw * th * element + 64,
             ),
             _ => {
@@ -139,11 +144,15 @@ impl Surface {
         let m = self.memory();
         let n = match m.arrangement {
             Arrangement::Linear { row_pitch } => y * row_pitch + x * m.element,
-            Arrangement::Tiled { pitch, .. } => {
+            Arrangement::Tiled { pitch, .. } | Arrangement::Interleaved { pitch, .. } => {
                 let (tile, inside) = ((x / 8, y / 4), (x % 8, y % 4));
+                let column = match self.way {
+                    Way::Interleaved => inside.0 ^ inside.1,
+                    _ => inside.0,
+                };
                 let mut morton = 0;
                 for bit in 0..3 {
-                    morton |= (inside.0 >> bit & 1) << (2 * bit);
+                    morton |= (column >> bit & 1) << (2 * bit);
                     morton |= (inside.1 >> bit & 1) << (2 * bit + 1);
                 }
                 ((tile.1 * pitch + tile.0) * 32 + morton) * m.element
@@ -508,7 +517,7 @@ impl MetaEncoder for Gpu {
         let bytes = s.format.info().block.bytes;
         let none = || Error::unsupported(format!("{} by {:?}", s.format, s.way));
         Ok(match s.way {
-            Way::Linear | Way::Tiled | Way::Bits => Texels::Memory(s.memory()),
+            Way::Linear | Way::Tiled | Way::Interleaved | Way::Bits => Texels::Memory(s.memory()),
             Way::Words | Way::Drawn => {
                 let (f, packing) = Packing::words(bytes).ok_or_else(none)?;
                 Texels::Image(level.as_array(f), packing)

@@ -286,7 +286,9 @@ mod tests {
                 let tiles = u64::from(row) * u64::from(pitch) + (u64::from(column) << size);
                 m.address + tiles + offset
             }
-            Arrangement::Tiled { .. } => unreachable!("tiles in Morton order"),
+            Arrangement::Tiled { .. } | Arrangement::Interleaved { .. } => {
+                unreachable!("tiles in Morton order")
+            }
         }
     }
 
