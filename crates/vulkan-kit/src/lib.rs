@@ -3,6 +3,7 @@
 //! - [`arena`]: upload memory of command buffers
 //! - [`heap`]: ranges of a GPU's address space, or of numbers
 //! - [`recycle`]: memory that is used again, as the kernel clears and maps new memory slowly
+//! - [`pool`]: small pieces of memory that live for long
 //! - [`slots`]: numbered places of a hardware table, one for all users of equal contents
 //! - [`variants`]: programs by the state that they are compiled for, and keys of caches
 //! - [`mod@builder`]: IR of the driver's own programs
@@ -11,6 +12,7 @@
 pub mod arena;
 pub mod builder;
 pub mod heap;
+pub mod pool;
 pub mod queries;
 pub mod recycle;
 pub mod slots;
@@ -19,6 +21,7 @@ pub mod variants;
 pub use arena::Arena;
 pub use builder::MetaBuilder;
 pub use heap::Heap;
+pub use pool::{Pool, PoolPiece};
 pub use queries::QueryLayout;
 pub use recycle::Recycled;
 pub use slots::Slots;
