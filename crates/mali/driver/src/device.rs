@@ -1,0 +1,192 @@
+//! The device: pools of code and descriptors, memory of threads, recycled upload memory; shared by everything that records.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use tepui_mali_packets::Problem;
+use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_kit::arena::Mapped;
+use tepui_vulkan_kit::recycle::Limits;
+use tepui_vulkan_kit::{Pool, PoolPiece, Recycled};
+
+use crate::encoder::COUNTER_B;
+use crate::kernel::{Bo, Kernel, Queue, Work, lock};
+use crate::meta::Meta;
+use crate::space::Window;
+use crate::stream::{BASES, FIRST_JOB, SCRATCH, Stream};
+
+/// Bytes of a chunk of upload memory.
+pub const CHUNK_B: u64 = 64 << 10;
+/// Maximum number of unused chunks that are kept.
+const MAX_CHUNKS: usize = 64;
+/// Maximum bytes of all larger unused pieces that are kept.
+const MAX_LARGE_B: u64 = 32 << 20;
+/// Bytes of a chunk of code.
+const CODE_CHUNK_B: u64 = 1 << 20;
+/// Alignment of code. source: Mesa, panvk_vX_shader.c (`panvk_shader_upload`)
+const CODE_ALIGN: u64 = 128;
+/// Bytes after code that the instruction fetch may read. source: Mesa, pan_props.c, on the prefetch of instructions
+const FETCH_B: u64 = 128;
+/// Alignment of descriptors. source: genxml, the alignments of Texture, Plane, Sampler, Local Storage
+pub const DESCRIPTOR_ALIGN: u64 = 64;
+
+/// A piece of a pool.
+pub type Piece = PoolPiece<Bo>;
+
+/// Memory of the threads of all cores.
+pub struct ThreadMemory {
+    /// Its memory.
+    pub memory: Bo,
+    /// Logarithm of the bytes of a thread.
+    pub log2_bytes: u32,
+}
+
+/// A device.
+pub struct Device {
+    /// The kernel's side.
+    pub kernel: Arc<Kernel>,
+    code: Arc<Pool<Bo>>,
+    descriptors: Arc<Pool<Bo>>,
+    uploads: Mutex<Recycled<Bo>>,
+    /// Memory of threads, by the logarithm of a thread's bytes.
+    threads: Mutex<BTreeMap<u32, Arc<ThreadMemory>>>,
+    /// Counters of the queues' signals.
+    counters: Bo,
+    /// The driver's own programs.
+    pub meta: Meta,
+}
+
+impl Device {
+    /// A device on a kernel's.
+    ///
+    /// # Errors
+    /// When there is no memory, or the kernel refuses the first streams.
+    pub fn new(kernel: Arc<Kernel>) -> Result<Arc<Device>> {
+        let limits = Limits { chunk_b: CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
+        let counters = Bo::new(&kernel, COUNTER_B * Queue::ALL.len() as u64, Window::Data)?;
+        for queue in 0..Queue::ALL.len() as u64 {
+            // Streams wait until a counter is greater than the number of signals.
+            counters.write(COUNTER_B * queue, &1u64.to_le_bytes());
+        }
+        let device = Arc::new(Device {
+            code: Pool::new(CODE_CHUNK_B, CODE_ALIGN),
+            descriptors: Pool::new(CHUNK_B, DESCRIPTOR_ALIGN),
+            uploads: Mutex::new(Recycled::new(limits)),
+            threads: Mutex::default(),
+            counters,
+            meta: Meta::default(),
+            kernel,
+        });
+        device.start()?;
+        Ok(device)
+    }
+
+    /// Sets the registers that streams rely on, and the heap of the tiler.
+    fn start(&self) -> Result<()> {
+        let memory = Bo::new(&self.kernel, CHUNK_B, Window::Data)?;
+        let mut at = 0;
+        let mut works = Vec::new();
+        for queue in Queue::ALL {
+            let mut stream = Stream::default();
+            stream.job_slot(FIRST_JOB);
+            for other in 0..Queue::ALL.len() as u8 {
+                stream.move64(BASES + 2 * other, 0);
+            }
+            if queue != Queue::Compute {
+                stream.move64(SCRATCH, self.kernel.heap[0]);
+                stream.set_heap(SCRATCH);
+            }
+            let words = stream.words().map_err(packet)?;
+            let bytes: &[u8] = bytemuck::cast_slice(words);
+            memory.write(at, bytes);
+            works.push(Work { queue, address: memory.address + at, size: bytes.len() as u32 });
+            at += bytes.len() as u64;
+        }
+        let node = &self.kernel.node;
+        let kernel = |what: &'static str| move |e| Error::kernel(what, e);
+        let done = node.create_sync(false).map_err(kernel("creating a sync object"))?;
+        let submitted = self.kernel.submit(&[], &works, &[(done, 0)]);
+        let wait = tepui_drm::client::Wait { deadline_ns: i64::MAX, ..Default::default() };
+        let waited = submitted.and_then(|()| {
+            let first = node.wait_syncs(&[done], &[0], wait);
+            first.map_err(kernel("waiting for the first streams")).map(drop)
+        });
+        node.destroy_sync(done);
+        waited?;
+        self.kernel.check()
+    }
+
+    /// Address of the counters of the queues' signals, [`COUNTER_B`] apart.
+    pub fn counters(&self) -> u64 {
+        self.counters.address
+    }
+
+    /// Threads of a core that may be resident. source: Mesa, pan_props.c (`panfrost_query_thread_tls_alloc`)
+    pub fn threads_of_core(&self) -> u32 {
+        self.kernel.info.max_threads.max(1)
+    }
+
+    /// Numbers of cores: up to the last one that exists. source: Mesa, pan_props.c (`panfrost_query_core_count`)
+    pub fn core_range(&self) -> u32 {
+        64 - self.kernel.info.shader_present.leading_zeros()
+    }
+
+    /// Puts code where programs can run.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn code(&self, bytes: &[u8]) -> Result<Piece> {
+        let new = |size| Bo::new(&self.kernel, size, Window::Code);
+        self.code.place(bytes, FETCH_B, new)
+    }
+
+    /// Puts descriptors where the GPU reads them.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn descriptors(&self, bytes: &[u8]) -> Result<Piece> {
+        let new = |size: u64| Bo::new(&self.kernel, size.max(CHUNK_B), Window::Data);
+        self.descriptors.place(bytes, 0, new)
+    }
+
+    /// Upload memory of at least `size` bytes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn upload_chunk(&self, size: u64) -> Result<Bo> {
+        if let Some(bo) = lock(&self.uploads).take(size) {
+            return Ok(bo);
+        }
+        Bo::new(&self.kernel, size.max(CHUNK_B), Window::Data)
+    }
+
+    /// Takes upload memory back.
+    pub fn recycle(&self, bo: Bo) {
+        lock(&self.uploads).give(bo);
+    }
+
+    /// Memory of threads that need `bytes` each; none if they need none.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn thread_memory(&self, bytes: u32) -> Result<Option<Arc<ThreadMemory>>> {
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let log2_bytes = bytes.max(16).next_power_of_two().trailing_zeros();
+        let mut all = lock(&self.threads);
+        if let Some(found) = all.get(&log2_bytes) {
+            return Ok(Some(found.clone()));
+        }
+        let threads = u64::from(self.threads_of_core()) * u64::from(self.core_range());
+        let memory = Bo::new(&self.kernel, threads << log2_bytes, Window::Threads)?;
+        let made = Arc::new(ThreadMemory { memory, log2_bytes });
+        all.insert(log2_bytes, made.clone());
+        Ok(Some(made))
+    }
+}
+
+/// An error of a value that does not fit into its packet.
+pub fn packet(p: Problem) -> Error {
+    Error::new(vk::Result::ERROR_UNKNOWN, p.to_string())
+}

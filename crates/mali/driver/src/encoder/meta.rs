@@ -1,0 +1,200 @@
+//! Meta operations: how the driver's own programs run, and how they reach texels.
+//!
+//! Programs compute the addresses of texels from the layout, so that copies of every format and layout take one path.
+
+use tepui_mali_layout::{Layout, Modifier};
+use tepui_vulkan::backend::{Dispatch, Rendering};
+use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
+use tepui_vulkan::{Error, Result};
+use tepui_vulkan_meta::{Arrangement, Launch, Level, Memory, MetaEncoder, Rectangle, Texels, View};
+
+use super::Encoder;
+use super::compute::Inputs;
+use super::subqueues::mask_of;
+use crate::device::DESCRIPTOR_ALIGN;
+use crate::family::Mali;
+use crate::kernel::Queue;
+use crate::stream::Flush;
+
+/// A level of an image at an address.
+fn memory(l: &Layout, level: u32, address: u64) -> Result<Memory> {
+    let desc = l.desc();
+    if desc.shape.samples > 1 {
+        return Err(Error::unsupported("copies of images with several samples on Mali"));
+    }
+    let outside = || Error::unsupported("copies of levels that are not there");
+    let at = l.levels().get(level as usize).ok_or_else(outside)?;
+    let element = desc.shape.format.info().block.bytes;
+    let arrangement = match desc.modifier {
+        Modifier::Linear => Arrangement::Linear { row_pitch: at.row_stride_B as u32 },
+        Modifier::UInterleaved => {
+            let tile = at.tile_el;
+            Arrangement::Interleaved {
+                pitch: (at.row_stride_B / u64::from(tile.w * tile.h * element)) as u32,
+                tile_log2: [tile.w.ilog2(), tile.h.ilog2()],
+            }
+        }
+        Modifier::Afbc(_) => return Err(Error::unsupported("copies of AFBC images on Mali")),
+    };
+    let slice_pitch = match desc.shape.depth_px > 1 {
+        true => at.surface_stride_B,
+        false => l.layer_stride_B,
+    };
+    Ok(Memory { address: address + at.offset_B, slice_pitch, arrangement, element })
+}
+
+/// Texels of a level in memory.
+fn in_memory<'a>(level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
+    let layout = &level.image.planes[level.plane].layout;
+    Ok(Texels::Memory(memory(layout, level.level, level.addresses[level.plane])?))
+}
+
+impl MetaEncoder for Encoder {
+    type Backend = Mali;
+
+    fn launch(&mut self, launch: &Launch<'_, Mali>) -> Result<()> {
+        if !launch.bindings.is_empty() {
+            return Err(Error::unsupported("the driver's own programs with images on Mali"));
+        }
+        let v = self.device.meta(launch.program)?;
+        let mut push = [0; MAX_PUSH];
+        for (to, word) in push.as_chunks_mut::<4>().0.iter_mut().zip(launch.words) {
+            *to = word.to_le_bytes();
+        }
+        let groups = [0, 1, 2].map(|k| launch.threads[k].div_ceil(v.workgroup[k]));
+        let sets = BindPoint::default();
+        let inputs = Inputs { sets: &sets, pushed: [0; MAX_SETS], push: &push };
+        // The application's tables come back with its next dispatch.
+        self.compute.forget_resources();
+        self.dispatch_program(&v, &inputs, &Dispatch::Direct([0; 3], groups), None)?;
+        self.compute.forget_resources();
+        Ok(())
+    }
+
+    fn order(&mut self) -> Result<()> {
+        let (counters, compute) = (self.device.counters(), mask_of(Queue::Compute));
+        self.queues.order([compute; 3], Flush::default(), counters);
+        Ok(())
+    }
+
+    fn upload(&mut self, bytes: &[u8]) -> Result<u64> {
+        Ok(Encoder::upload(self, bytes, DESCRIPTOR_ALIGN)?.address)
+    }
+
+    fn reserve(&mut self, bytes: u64) -> Result<u64> {
+        Ok(Encoder::reserve(self, bytes, DESCRIPTOR_ALIGN)?.address)
+    }
+
+    fn reads<'a>(&self, level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
+        in_memory(level)
+    }
+
+    fn writes<'a>(&self, level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
+        in_memory(level)
+    }
+
+    fn stores(&self, _view: &View<'_, Mali>) -> bool {
+        false
+    }
+
+    fn draw(&mut self, _rectangle: &Rectangle<'_, Mali>) -> Result<()> {
+        Err(Error::unsupported("draws on Mali"))
+    }
+
+    fn render(
+        &mut self,
+        _rendering: &Rendering<Mali>,
+        _rectangle: &Rectangle<'_, Mali>,
+    ) -> Result<()> {
+        Err(Error::unsupported("draws on Mali"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tepui_format::Format;
+    use tepui_layout::{Dimension, Shape, Texel};
+    use tepui_mali_chips::Arch;
+    use tepui_mali_layout::ImageDesc;
+
+    use super::*;
+
+    /// The address of an element, as programs compute it.
+    fn address(m: &Memory, [x, y, z]: [u32; 3]) -> u64 {
+        let slice = m.address + u64::from(z) * m.slice_pitch;
+        match m.arrangement {
+            Arrangement::Linear { row_pitch } => {
+                slice + u64::from(y) * u64::from(row_pitch) + u64::from(x * m.element)
+            }
+            Arrangement::Interleaved { pitch, tile_log2: [w, h] } => {
+                let (ix, iy) = (x & ((1 << w) - 1), y & ((1 << h) - 1));
+                let column = ix ^ iy;
+                let tile = u64::from((y >> h) * pitch + (x >> w)) << (w + h);
+                let morton = (0..w.max(h)).fold(0, |all, bit| {
+                    all | (column >> bit & 1) << (2 * bit) | (iy >> bit & 1) << (2 * bit + 1)
+                });
+                slice + (tile + u64::from(morton)) * u64::from(m.element)
+            }
+            _ => unreachable!("arrangements of other families"),
+        }
+    }
+
+    #[test]
+    fn texels_are_where_the_layout_has_them() {
+        use {Dimension as D, Format as F, Modifier as M};
+        let base = 0x12_3450_0000;
+        let mut texels = 0;
+        for (format, dimension, modifier) in [
+            (F::R8G8B8A8_UNORM, D::D2, M::Linear),
+            (F::R8G8B8A8_UNORM, D::D2, M::UInterleaved),
+            (F::R8_UINT, D::D2, M::UInterleaved),
+            (F::R32G32B32A32_SFLOAT, D::D2, M::UInterleaved),
+            (F::R32G32B32_SFLOAT, D::D2, M::UInterleaved),
+            (F::R16_SFLOAT, D::D3, M::UInterleaved),
+            (F::R16_SFLOAT, D::D3, M::Linear),
+            (F::BC1_RGB_UNORM_BLOCK, D::D2, M::UInterleaved),
+            (F::ASTC_6x5_UNORM_BLOCK, D::D2, M::UInterleaved),
+            (F::D16_UNORM, D::D2, M::UInterleaved),
+            (F::R8G8_UNORM, D::D1, M::Linear),
+        ] {
+            let height = if dimension == D::D1 { 1 } else { 70 };
+            let (depth, layers) = if dimension == D::D3 { (6, 1) } else { (1, 3) };
+            let desc = ImageDesc {
+                arch: Arch(10),
+                shape: Shape {
+                    format,
+                    dimension,
+                    width_px: 150,
+                    height_px: height,
+                    depth_px: depth,
+                    layers,
+                    samples: 1,
+                    levels: 4,
+                },
+                modifier,
+                checksums: false,
+                explicit: None,
+            };
+            let layout = Layout::new(&desc).unwrap();
+            let block = format.info().block;
+            for (level, l) in layout.levels().iter().enumerate() {
+                let level = level as u32;
+                let m = memory(&layout, level, base).unwrap();
+                let slices = if dimension == D::D3 { l.depth_px } else { layers };
+                for (x, y, z) in (0..slices).flat_map(|z| {
+                    let rows = (0..l.extent_px.h).step_by(block.height_px as usize);
+                    let columns = || (0..l.extent_px.w).step_by(block.width_px as usize);
+                    rows.flat_map(move |y| columns().map(move |x| (x, y, z)))
+                }) {
+                    let (layer, slice) = if dimension == D::D3 { (0, z) } else { (z, 0) };
+                    let at = Texel { level, layer, x_px: x, y_px: y, z_px: slice, sample: 0 };
+                    let right = layout.texel_offset_B(at).unwrap();
+                    let here = address(&m, [x / block.width_px, y / block.height_px, z]);
+                    assert_eq!(here - base, right, "{format} {modifier} {at:?}");
+                    texels += 1;
+                }
+            }
+        }
+        assert!(texels > 100_000, "{texels}");
+    }
+}

@@ -1,0 +1,152 @@
+//! The encoder: command streams, and the state that their instructions point to.
+//!
+//! A command buffer owns its memory until it is reset. Its three streams ([`subqueues`]) are gathered on the host and copied to the
+//! GPU at the end of the recording.
+
+mod compute;
+mod meta;
+mod order;
+mod queries;
+mod record;
+mod subqueues;
+
+use std::sync::Arc;
+
+use tepui_vulkan::Result;
+use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan_kit::Arena;
+use tepui_vulkan_kit::arena::Upload;
+
+use crate::device::{Device, ThreadMemory, packet};
+use crate::kernel::{Bo, Queue, Work};
+use crate::shader::Variant;
+use crate::stream::SCRATCH;
+
+use compute::Compute;
+pub use subqueues::COUNTER_B;
+use subqueues::Subqueues;
+
+/// Alignment of streams. source: Mesa, panvk_vX_cmd_buffer.c (`alloc_cs_buffer`)
+const STREAM_ALIGN: u64 = 64;
+
+/// Records a command buffer.
+pub struct Encoder {
+    /// The device.
+    pub device: Arc<Device>,
+    queues: Subqueues,
+    uploads: Arena<Bo>,
+    compute: Compute,
+    /// Streams of the finished recording.
+    works: Vec<Work>,
+    /// Programs that commands use, kept while they may run.
+    keep: Vec<Arc<Variant>>,
+    /// Memory of threads that commands use.
+    threads: Vec<Arc<ThreadMemory>>,
+}
+
+// SAFETY: pointers into upload memory are the encoder's own.
+unsafe impl Send for Encoder {}
+// SAFETY: submissions only read.
+unsafe impl Sync for Encoder {}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        self.clear(0);
+    }
+}
+
+impl Encoder {
+    /// An empty encoder.
+    pub fn new(device: &Arc<Device>) -> Encoder {
+        Encoder {
+            device: device.clone(),
+            queues: Subqueues::default(),
+            uploads: Arena::default(),
+            compute: Compute::default(),
+            works: Vec::new(),
+            keep: Vec::new(),
+            threads: Vec::new(),
+        }
+    }
+
+    /// Forgets what was recorded; keeps some memory.
+    pub fn clear(&mut self, keep: usize) {
+        self.queues.clear();
+        self.uploads.recycle(keep).for_each(|bo| self.device.recycle(bo));
+        self.compute = Compute::default();
+        self.works.clear();
+        self.keep.clear();
+        self.threads.clear();
+    }
+
+    /// Room in memory that the GPU reads and writes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn reserve(&mut self, size: u64, align: u64) -> Result<Upload> {
+        let device = &self.device;
+        self.uploads.take(size, align, |size| device.upload_chunk(size))
+    }
+
+    /// A copy of bytes that the GPU reads.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn upload(&mut self, bytes: &[u8], align: u64) -> Result<Upload> {
+        let place = self.reserve(bytes.len() as u64, align)?;
+        // SAFETY: the place is new and of the right size.
+        unsafe { place.write(bytes) };
+        Ok(place)
+    }
+
+    /// Keeps a program while the commands may run.
+    fn keep(&mut self, v: &Arc<Variant>) {
+        if !self.keep.last().is_some_and(|last| Arc::ptr_eq(last, v)) {
+            self.keep.push(v.clone());
+        }
+    }
+
+    /// Stores a word by a queue itself.
+    fn store_word(&mut self, queue: Queue, address: u64, word: u32) {
+        let stream = self.queues.stream(queue);
+        stream.move64(SCRATCH, address);
+        stream.move32(SCRATCH + 2, word);
+        stream.store(SCRATCH + 2, 1, SCRATCH, 0);
+    }
+
+    /// Ends the recording: copies the streams to the GPU.
+    ///
+    /// # Errors
+    /// When there is no memory, or a value does not fit.
+    fn close(&mut self) -> Result<()> {
+        self.queues.finish();
+        let words = self.queues.words().map_err(packet)?;
+        let device = &self.device;
+        for (queue, words) in Queue::ALL.into_iter().zip(words) {
+            if words.is_empty() {
+                continue;
+            }
+            let bytes: &[u8] = bytemuck::cast_slice(words);
+            let new = |size| device.upload_chunk(size);
+            let place = self.uploads.take(bytes.len() as u64, STREAM_ALIGN, new)?;
+            // SAFETY: the place is new and of the right size.
+            unsafe { place.write(bytes) };
+            self.works.push(Work { queue, address: place.address, size: bytes.len() as u32 });
+        }
+        Ok(())
+    }
+}
+
+/// Submits command buffers in order.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn submit(
+    device: &Device,
+    waits: &[SyncPoint],
+    commands: &[&Encoder],
+    signals: &[SyncPoint],
+) -> Result<()> {
+    let works: Vec<Work> = commands.iter().flat_map(|c| c.works.iter().copied()).collect();
+    device.kernel.submit(waits, &works, signals)
+}

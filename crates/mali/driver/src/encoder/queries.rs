@@ -1,0 +1,65 @@
+//! Queries: timestamps, which the compute queue stores when all earlier work is done.
+
+use tepui_vulkan::{Result, vk};
+use tepui_vulkan_meta::{MetaEncoder, copy, query};
+
+use super::Encoder;
+use super::subqueues::{Waits, mask_of};
+use crate::kernel::Queue;
+use crate::query::Queries;
+use crate::stream::{DEFERRED_FLUSH, Flush, LS, SCRATCH};
+
+/// Queries whose words the queue resets; a program resets more.
+const MAX_STORES: u32 = 8;
+
+/// All queues, as a mask.
+const ALL: u8 = mask_of(Queue::VertexTiler) | mask_of(Queue::Fragment) | mask_of(Queue::Compute);
+
+impl Encoder {
+    /// Makes the compute queue wait for all earlier work.
+    pub(super) fn settle_all(&mut self) {
+        let mut waits = Waits::default();
+        waits[Queue::Compute as usize] = ALL;
+        self.queues.order(waits, Flush::default(), self.device.counters());
+    }
+
+    pub(super) fn timestamp_query(&mut self, pool: &Queries, query: u32) {
+        self.settle_all();
+        let stream = self.queues.stream(Queue::Compute);
+        stream.move64(SCRATCH, pool.value_address(query));
+        stream.store_time(SCRATCH, 0);
+        stream.wait(1 << DEFERRED_FLUSH);
+        self.store_word(Queue::Compute, pool.available_address(query), 1);
+        self.queues.stream(Queue::Compute).wait(1 << LS);
+    }
+
+    pub(super) fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
+        // Earlier work may read or write the queries.
+        self.settle_all();
+        if count > MAX_STORES {
+            let bytes = 8 * u64::from(count);
+            copy::fill(self, pool.value_address(first), bytes, 0)?;
+            copy::fill(self, pool.available_address(first), bytes, 0)?;
+            return self.order();
+        }
+        for query in first..first + count {
+            for at in [pool.value_address(query), pool.available_address(query)] {
+                self.store_word(Queue::Compute, at, 0);
+                self.store_word(Queue::Compute, at + 4, 0);
+            }
+        }
+        self.queues.stream(Queue::Compute).settle();
+        Ok(())
+    }
+
+    pub(super) fn copy_results(
+        &mut self,
+        pool: &Queries,
+        (first, count): (u32, u32),
+        address: u64,
+        stride: u64,
+        flags: vk::QueryResultFlags,
+    ) -> Result<()> {
+        query::copy(self, &pool.results(first, count), address, stride, flags)
+    }
+}

@@ -1,0 +1,41 @@
+//! The driver's own programs, of [`tepui_vulkan_meta`].
+
+use std::sync::{Arc, OnceLock};
+
+use tepui_vulkan::{Error, Result};
+use tepui_vulkan_kit::Variants;
+use tepui_vulkan_meta::{Program, view};
+
+use crate::descriptor;
+use crate::device::Device;
+use crate::shader::Variant;
+use crate::texture::Bytes;
+
+/// Programs that are compiled so far, and the sampler of texel fetches.
+#[derive(Default)]
+pub struct Meta {
+    programs: Variants<Program, Arc<Variant>>,
+    texels: OnceLock<Bytes>,
+}
+
+impl Device {
+    /// A program of the driver's own.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn meta(&self, p: Program) -> Result<Arc<Variant>> {
+        self.meta.programs.get_or(&p, || Err(Error::unsupported("copies by programs on Mali")))
+    }
+
+    /// The sampler with which texels are fetched: without a filter, clamped to the edges.
+    ///
+    /// # Errors
+    /// When its values do not fit, which they do.
+    pub fn texel_sampler(&self) -> Result<Bytes> {
+        if let Some(found) = self.meta.texels.get() {
+            return Ok(*found);
+        }
+        let made = *descriptor::sampler(&view::sampler(false))?.bytes();
+        Ok(*self.meta.texels.get_or_init(|| made))
+    }
+}
