@@ -3,9 +3,8 @@
 //! Each value is followed from its uses up to its definition, so the cost is the size of the
 //! result: values times the blocks that they are live in.
 
-use crate::alloc::unmasked::physical_pred;
 use crate::error::{Error, Result};
-use crate::function::{Block, Function, Ins, Op, Val};
+use crate::function::{Block, Ctl, Function, Ins, Op, Val};
 use crate::target::{Constraint, Overlap, Target};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -78,6 +77,8 @@ impl LiveSet {
 pub struct Liveness {
     /// Live-in values of each block, ascending.
     pub ins: Vec<Vec<Val>>,
+    /// The first block of the loop that a block ends, of [`Liveness::physical`].
+    headers: SecondaryMap<Block, PackedOption<Block>>,
 }
 
 /// Maximum number of pairs of a value and a block that it is live in; they fit into 1 GiB.
@@ -89,20 +90,38 @@ impl Liveness {
     /// # Errors
     /// If the result has more than 2^28 pairs.
     pub fn new<I>(f: &Function<I>) -> Result<Liveness> {
-        Liveness::along(f, |_| None)
+        Liveness::along(f, |_| [None; 2])
     }
 
     /// Liveness along the edges that a program counter takes with some lanes waiting: each block is also
     /// followed by the next in layout order, so that else follows then, and the rest of a loop a
-    /// break.
+    /// break; and the last block of a loop by its first one, even where all lanes that reach it leave:
+    /// others have continued earlier.
     ///
     /// # Errors
     /// When the result would be too large.
     pub fn physical<I>(f: &Function<I>) -> Result<Liveness> {
-        Liveness::along(f, physical_pred)
+        let (mut headers, mut ends) = (SecondaryMap::new(), SecondaryMap::new());
+        let mut open: Vec<Block> = Vec::new();
+        for (b, data) in f.blocks.iter() {
+            match data.insts.last().map(|&i| &f.insts[i].op) {
+                Some(Op::Ctl(Ctl::Loop)) => open.push(Block::new(b.index() + 1)),
+                Some(Op::Ctl(Ctl::EndLoop)) => {
+                    let header = PackedOption::from(open.pop());
+                    headers[b] = header;
+                    if let Some(header) = header.expand() {
+                        ends[header] = PackedOption::from(b);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let before = |b: Block| b.index().checked_sub(1).map(Block::new);
+        let live = Liveness::along(f, |b| [before(b), ends[b].expand()])?;
+        Ok(Liveness { headers, ..live })
     }
 
-    fn along<I>(f: &Function<I>, also: impl Fn(Block) -> Option<Block>) -> Result<Liveness> {
+    fn along<I>(f: &Function<I>, also: impl Fn(Block) -> [Option<Block>; 2]) -> Result<Liveness> {
         let mut def: SecondaryMap<Val, PackedOption<Block>> =
             SecondaryMap::with_capacity(f.vals.len());
         // Uses of values in blocks that do not define them; a phi uses its source in the predecessor.
@@ -138,13 +157,13 @@ impl Liveness {
                 list.push(v);
                 pairs += 1;
                 work.extend(&f.blocks[b].preds);
-                work.extend(also(b));
+                work.extend(also(b).into_iter().flatten());
             }
             if pairs > MAX_PAIRS {
                 return Err(Error::Liveness { needed: pairs, limit: MAX_PAIRS });
             }
         }
-        Ok(Liveness { ins })
+        Ok(Liveness { ins, headers: SecondaryMap::new() })
     }
 
     /// Whether a value is live where a block begins.
@@ -158,6 +177,7 @@ impl Liveness {
     pub fn physical_outs<I>(&self, f: &Function<I>, b: Block) -> Vec<Val> {
         let mut out = self.outs(f, b);
         out.extend(self.ins.get(b.index() + 1).into_iter().flatten());
+        out.extend(self.headers[b].expand().iter().flat_map(|header| &self.ins[header.index()]));
         out.sort_unstable();
         out.dedup();
         out

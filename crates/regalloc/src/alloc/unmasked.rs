@@ -9,7 +9,7 @@
 
 use crate::class::RegSet;
 use crate::error::{CheckError, Error, Result};
-use crate::function::{Block, Function, Op, Val};
+use crate::function::{Function, Op, Val};
 use crate::liveness::{LiveSet, Liveness};
 use crate::target::{Constraint, Overlap, Target};
 use cranelift_entity::packed_option::PackedOption;
@@ -268,9 +268,4 @@ pub(super) fn check<I>(f: &Function<I>, regs: &SecondaryMap<Val, u16>) -> Result
         }
     }
     Ok(())
-}
-
-/// The block that executes before another for lanes that are not active in it.
-pub(crate) fn physical_pred(b: Block) -> Option<Block> {
-    b.index().checked_sub(1).map(Block::new)
 }
