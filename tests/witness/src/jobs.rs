@@ -26,66 +26,114 @@ pub enum Driver {
     TigerLake,
     /// PanVK on the virtual Mali-G610: an arm64 driver, so the witness is an arm64 program, too.
     Mali,
-    /// Tepui's own driver on the virtual M1.
-    Tepui,
-    /// Tepui's driver with pipelines that are linked from libraries.
-    TepuiLibraries,
-    /// Tepui's driver with dynamic state.
-    TepuiDynamic,
-    /// Tepui's driver with shader objects.
-    TepuiObjects,
-    /// Tepui's driver without compressed images.
-    TepuiUncompressed,
-    /// Tepui's driver with draws in small pieces.
-    TepuiPieces,
-    /// Tepui's own driver on the render node that `tepui shim` gives, through ioctls as to a
-    /// kernel's. The node is a chip's that no virtual GPU in the driver's process is, so its name
-    /// shows that it is used.
-    TepuiNode,
-    /// Tepui's own driver on the virtual Skylake.
-    TepuiSkylake,
-    /// Tepui's own driver on the virtual Tiger Lake.
-    TepuiTigerLake,
+    /// Tepui's own driver on a virtual GPU.
+    Tepui(OwnGpu, Variant),
+}
+
+/// A virtual GPU that Tepui's own driver runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OwnGpu {
+    /// Apple M1.
+    M1,
+    /// Skylake.
+    Skylake,
+    /// Tiger Lake.
+    TigerLake,
+}
+
+impl OwnGpu {
+    /// All of them.
+    pub const ALL: [OwnGpu; 3] = [OwnGpu::M1, OwnGpu::Skylake, OwnGpu::TigerLake];
+
+    /// Its name as an argument of `tepui run --gpu`.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            OwnGpu::M1 => "m1",
+            OwnGpu::Skylake => "skl",
+            OwnGpu::TigerLake => "tgl",
+        }
+    }
+
+    /// The GPU of the render node of [`Variant::Node`]. In the driver's process is the virtual M1 as well, which has another name.
+    fn node(self) -> &'static str {
+        match self {
+            OwnGpu::M1 => "m1-pro",
+            OwnGpu::Skylake => "skl",
+            OwnGpu::TigerLake => "tgl",
+        }
+    }
+}
+
+/// A way to use Tepui's own driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Each pipeline is made as one.
+    Whole,
+    /// Pipelines are linked from libraries.
+    Libraries,
+    /// State is dynamic.
+    Dynamic,
+    /// Shader objects.
+    Objects,
+    /// Images are not compressed.
+    Uncompressed,
+    /// Draws are made in small pieces.
+    Pieces,
+    /// On the render node that `tepui shim` gives, through ioctls as to a kernel's.
+    Node,
+}
+
+impl Variant {
+    /// The end of the name of a driver.
+    fn suffix(self) -> &'static str {
+        match self {
+            Variant::Whole => "",
+            Variant::Libraries => "-libraries",
+            Variant::Dynamic => "-dynamic",
+            Variant::Objects => "-objects",
+            Variant::Uncompressed => "-uncompressed",
+            Variant::Pieces => "-pieces",
+            Variant::Node => "-node",
+        }
+    }
 }
 
 impl Driver {
+    /// Tepui's own driver on the virtual M1.
+    pub const TEPUI: Driver = Driver::Tepui(OwnGpu::M1, Variant::Whole);
+
     /// Its name in paths and messages.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> String {
+        match self {
+            Driver::Tepui(_, variant) => format!("{}{}", self.expected(), variant.suffix()),
+            _ => self.expected().to_owned(),
+        }
+    }
+
+    /// The name of its file of expected failures, which all variants of a driver share.
+    #[must_use]
+    pub fn expected(self) -> &'static str {
         match self {
             Driver::Lavapipe => "lavapipe",
             Driver::M1 => "m1",
             Driver::Skylake => "skl",
             Driver::TigerLake => "tgl",
             Driver::Mali => "mali",
-            Driver::Tepui => "tepui",
-            Driver::TepuiLibraries => "tepui-libraries",
-            Driver::TepuiDynamic => "tepui-dynamic",
-            Driver::TepuiObjects => "tepui-objects",
-            Driver::TepuiUncompressed => "tepui-uncompressed",
-            Driver::TepuiPieces => "tepui-pieces",
-            Driver::TepuiNode => "tepui-node",
-            Driver::TepuiSkylake => "tepui-skl",
-            Driver::TepuiTigerLake => "tepui-tgl",
+            Driver::Tepui(OwnGpu::M1, _) => "tepui",
+            Driver::Tepui(OwnGpu::Skylake, _) => "tepui-skl",
+            Driver::Tepui(OwnGpu::TigerLake, _) => "tepui-tgl",
         }
-    }
-
-    /// Whether it is Tepui's own driver.
-    #[must_use]
-    pub fn is_tepui(self) -> bool {
-        !matches!(
-            self,
-            Driver::Lavapipe | Driver::M1 | Driver::Skylake | Driver::TigerLake | Driver::Mali
-        )
     }
 
     /// The way in which graphics pipelines are made on it: an argument of `witness run --pipelines`.
     #[must_use]
     pub fn pipelines(self) -> &'static str {
         match self {
-            Driver::TepuiLibraries => "libraries",
-            Driver::TepuiDynamic => "dynamic",
-            Driver::TepuiObjects => "objects",
+            Driver::Tepui(_, Variant::Libraries) => "libraries",
+            Driver::Tepui(_, Variant::Dynamic) => "dynamic",
+            Driver::Tepui(_, Variant::Objects) => "objects",
             _ => "whole",
         }
     }
@@ -95,12 +143,12 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
-            Driver::Skylake | Driver::TigerLake | Driver::TepuiSkylake | Driver::TepuiTigerLake => {
-                "Intel"
-            }
+            Driver::Skylake
+            | Driver::TigerLake
+            | Driver::Tepui(OwnGpu::Skylake | OwnGpu::TigerLake, _) => "Intel",
             Driver::Mali => "Mali-G610",
-            Driver::TepuiNode => "Apple M1 Pro",
-            _ => "Apple M1",
+            Driver::Tepui(OwnGpu::M1, Variant::Node) => "Apple M1 Pro",
+            Driver::M1 | Driver::Tepui(OwnGpu::M1, _) => "Apple M1",
         }
     }
 
@@ -120,20 +168,18 @@ impl Driver {
                     ));
                 }
                 let mut command = Command::new(&tepui);
-                if self == Driver::TepuiNode {
-                    command.args(["shim", "--gpu", "m1-pro", "--"]).arg(&tepui);
+                if let Driver::Tepui(gpu, Variant::Node) = self {
+                    command.args(["shim", "--gpu", gpu.node(), "--"]).arg(&tepui);
                 }
                 let (verb, gpu, icd) = match self {
+                    Driver::Lavapipe | Driver::M1 => ("shim", "m1", "honeykrisp"),
                     Driver::Skylake => ("shim", "skl", "anv"),
                     Driver::TigerLake => ("shim", "tgl", "anv"),
-                    Driver::M1 => ("shim", "m1", "honeykrisp"),
                     Driver::Mali => ("shim", "mali-g610", "panvk"),
-                    Driver::TepuiSkylake => ("run", "skl", "none"),
-                    Driver::TepuiTigerLake => ("run", "tgl", "none"),
-                    _ => ("run", "m1", "none"),
+                    Driver::Tepui(gpu, _) => ("run", gpu.id(), "none"),
                 };
                 command.args([verb, "--gpu", gpu, "--"]);
-                if self == Driver::TepuiNode {
+                if matches!(self, Driver::Tepui(_, Variant::Node)) {
                     command.args(["env", "-u", "TEPUI_VULKAN_GPU"]);
                 }
                 command.arg(mesa_tool());
@@ -148,8 +194,8 @@ impl Driver {
         }
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
         match self {
-            Driver::TepuiUncompressed => _ = command.env("TEPUI_DEBUG", "nocompress"),
-            Driver::TepuiPieces => _ = command.env("TEPUI_DEBUG", "pieces"),
+            Driver::Tepui(_, Variant::Uncompressed) => _ = command.env("TEPUI_DEBUG", "nocompress"),
+            Driver::Tepui(_, Variant::Pieces) => _ = command.env("TEPUI_DEBUG", "pieces"),
             _ => {}
         }
         Ok(command)

@@ -1,13 +1,17 @@
 //! Runs every case on lavapipe, and on Honeykrisp and Tepui's own driver over the virtual M1, and
 //! compares the buffers.
 //!
-//! Each case is three tests: `m1::CASE` (Honeykrisp), `tepui::CASE` (Tepui's own driver) and
-//! `skl::CASE` (Mesa's ANV on the virtual Skylake). One in four is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if the
-//! variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on
-//! the virtual Mali-G610, all of it arm64 programs): one in eight if it is `slice`, the long ones only if it is `all`. Cases that draw run on Tepui's driver three times
-//! more: with pipelines linked from libraries, with dynamic state, and with shader objects. Some
-//! groups run once more without compressed images, some with draws in small pieces, some on a render node, through ioctls, and all are a test
-//! `tepui-skl::CASE`, too (Tepui's own driver on the virtual Skylake), of which one in four is `tepui-tgl::CASE`. A driver on the virtual GPU must agree with
+//! Each case is a test on each driver: `m1::CASE` (Honeykrisp on the virtual M1), `skl::CASE` (Mesa's ANV on the virtual Skylake),
+//! `tepui::CASE`, `tepui-skl::CASE` and `tepui-tgl::CASE` (Tepui's own driver on the virtual M1, Skylake and Tiger Lake). One in four
+//! is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if the variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If
+//! `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on the virtual Mali-G610, all of it arm64 programs):
+//! one in eight if it is `slice`, the long ones only if it is `all`.
+//!
+//! Tepui's driver runs some groups in other ways, too, such as `tepui-skl-libraries::CASE`: cases that draw with pipelines linked from
+//! libraries, with dynamic state, and with shader objects; some groups on a render node, through ioctls; and on the M1 some without
+//! compressed images, and some with draws in small pieces.
+//!
+//! A driver on a virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
 //! missing component fails the tests, and so does a case that compares nothing. The cases of a group
 //! run in one process. If it dies, the case that ran last fails, and each case without a record runs
@@ -32,19 +36,19 @@ use tepui_witness::case::Record;
 use tepui_witness::cases;
 use tepui_witness::compare::{self, Finding};
 use tepui_witness::expected::Expected;
-use tepui_witness::jobs::{Driver, ProcessEnd};
+use tepui_witness::jobs::{Driver, OwnGpu, ProcessEnd, Variant};
 
 /// Time limit of all cases of a group on one driver.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// Of each group every fourth case runs on the virtual Tiger Lake, unless [`TIGER_LAKE`] is `all`: all run on the virtual Skylake,
+/// Of each group every fourth case runs with ANV on the virtual Tiger Lake, unless [`TIGER_LAKE`] is `all`: all run on the virtual Skylake,
 /// many of whose units are the same.
 const STEP_ON_TIGER_LAKE: usize = 4;
 
 /// Of each group every eighth case runs on the virtual Mali if [`MALI`] is `slice`.
 const SLICE_ON_MALI: usize = 8;
 
-/// The variable that adds the rest of the row of the virtual Tiger Lake, if it is `all`.
+/// The variable that adds the rest of the row of ANV on the virtual Tiger Lake, if it is `all`.
 const TIGER_LAKE: &str = "TEPUI_WITNESS_TIGER_LAKE";
 
 /// Groups that draw: their pipelines are made of libraries, with dynamic state and as shader objects, too.
@@ -67,11 +71,12 @@ const DRAWN: &[&str] = &[
 /// Groups that Tepui's driver runs on a render node, too.
 const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
 
-/// Groups with images that Tepui's driver compresses: they run without compression, too.
+/// Groups with images that Tepui's driver compresses on the M1: they run without compression, too.
 const COMPRESSED: &[&str] =
     &["compression", "depth", "format", "passes", "samples", "sequences", "stencil", "target"];
 
-/// Groups with stages between vertices and the rasteriser: they run in small pieces, too.
+/// Groups with stages between vertices and the rasteriser: they run in small pieces, too, on the M1, whose rasteriser they come before
+/// as compute programs.
 const IN_PIECES: &[&str] = &["queries", "stages"];
 
 /// Groups that do not run on the virtual Mali-G610: PanVK itself crashes in them.
@@ -365,6 +370,31 @@ fn table(findings: &HashMap<String, Result<Vec<Finding>, String>>) -> String {
     text
 }
 
+/// Tepui's own driver on each virtual GPU, in the ways in which it runs a group.
+fn own_drivers(group: &str) -> Vec<Driver> {
+    let mut drivers = Vec::new();
+    for gpu in OwnGpu::ALL {
+        let mut push = |variant| drivers.push(Driver::Tepui(gpu, variant));
+        push(Variant::Whole);
+        if DRAWN.contains(&group) {
+            [Variant::Libraries, Variant::Dynamic, Variant::Objects]
+                .into_iter()
+                .for_each(&mut push);
+        }
+        if ON_A_NODE.contains(&group) {
+            push(Variant::Node);
+        }
+        let is_m1 = gpu == OwnGpu::M1;
+        if is_m1 && COMPRESSED.contains(&group) {
+            push(Variant::Uncompressed);
+        }
+        if is_m1 && IN_PIECES.contains(&group) {
+            push(Variant::Pieces);
+        }
+    }
+    drivers
+}
+
 /// Whether libtest's arguments select a test.
 fn selected(arguments: &Arguments, name: &str) -> bool {
     let matches =
@@ -390,13 +420,13 @@ fn main() -> ExitCode {
             alone.insert(name.clone());
         }
         let mut reference = false;
-        let mut drivers = vec![Driver::Tepui, Driver::Skylake];
+        let mut drivers = own_drivers(&group_of(&name));
+        drivers.push(Driver::Skylake);
         if case.on_honeykrisp {
             drivers.push(Driver::M1);
         }
         let nth = in_group.entry(group_of(&name)).or_insert(0usize);
-        let on_tiger_lake = nth.is_multiple_of(step_on_tiger_lake);
-        if on_tiger_lake {
+        if nth.is_multiple_of(step_on_tiger_lake) {
             drivers.push(Driver::TigerLake);
         }
         let in_slice = nth.is_multiple_of(step_on_mali);
@@ -405,22 +435,6 @@ fn main() -> ExitCode {
         let runs = !NOT_ON_MALI.contains(&group_of(&name).as_str());
         if on_mali && in_slice && runs && (is(MALI, "all") || !is_long) {
             drivers.push(Driver::Mali);
-        }
-        if DRAWN.contains(&group_of(&name).as_str()) {
-            drivers.extend([Driver::TepuiLibraries, Driver::TepuiDynamic, Driver::TepuiObjects]);
-        }
-        if COMPRESSED.contains(&group_of(&name).as_str()) {
-            drivers.push(Driver::TepuiUncompressed);
-        }
-        if IN_PIECES.contains(&group_of(&name).as_str()) {
-            drivers.push(Driver::TepuiPieces);
-        }
-        if ON_A_NODE.contains(&group_of(&name).as_str()) {
-            drivers.push(Driver::TepuiNode);
-        }
-        drivers.push(Driver::TepuiSkylake);
-        if on_tiger_lake {
-            drivers.push(Driver::TepuiTigerLake);
         }
         for driver in drivers {
             let test = format!("{}::{name}", driver.name());
@@ -440,7 +454,7 @@ fn main() -> ExitCode {
         if expected.contains_key(driver) {
             continue;
         }
-        match Expected::read(driver.name()) {
+        match Expected::read(driver.expected()) {
             Ok(list) => _ = expected.insert(*driver, list),
             Err(error) => {
                 eprintln!("{error}");

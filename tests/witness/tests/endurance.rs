@@ -10,7 +10,7 @@ use tepui_witness::jobs::Driver;
 
 fn command() -> Command {
     let witness = Path::new(env!("CARGO_BIN_EXE_witness"));
-    Driver::Tepui.command(witness).unwrap_or_else(|e| panic!("{e}"))
+    Driver::TEPUI.command(witness).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn said(output: &Output) -> String {
@@ -21,7 +21,7 @@ fn said(output: &Output) -> String {
 /// Runs a task and returns its figures.
 fn endure(what: &str, times: u64) -> serde_json::Value {
     let mut c = command();
-    c.args(["endure", "--device", Driver::Tepui.device(), what, &times.to_string()]);
+    c.args(["endure", "--device", Driver::TEPUI.device(), what, &times.to_string()]);
     let output = c.output().unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(output.status.success(), "{what}: {}", said(&output));
     assert!(!said(&output).contains("panicked"), "{what}: {}", said(&output));
@@ -81,7 +81,7 @@ fn device_allocations_may_fail() {
         for n in 1.. {
             let mut c = command();
             c.env("TEPUI_FAIL_ALLOCATION", n.to_string());
-            c.args(["run", "--exact", "--device", Driver::Tepui.device(), case]);
+            c.args(["run", "--exact", "--device", Driver::TEPUI.device(), case]);
             let output = c.output().unwrap_or_else(|e| panic!("{case}: {e}"));
             let text = said(&output);
             let code = output.status.code();

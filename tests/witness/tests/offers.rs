@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tepui_witness::jobs::Driver;
+use tepui_witness::jobs::{Driver, OwnGpu, Variant};
 use tepui_witness::offers::{self, Item};
 
 /// Heading of the page's table.
@@ -101,7 +101,7 @@ fn read(page: &str) -> (String, BTreeMap<String, (Pair, String)>) {
 
 #[test]
 fn differences_from_honeykrisp_are_explained() {
-    let now = differences(ask(Driver::M1), ask(Driver::Tepui));
+    let now = differences(ask(Driver::M1), ask(Driver::TEPUI));
     let text = std::fs::read_to_string(page()).unwrap();
     let (head, rows) = read(&text);
     if std::env::var_os("BLESS").is_some() {
@@ -129,7 +129,7 @@ fn differences_from_honeykrisp_are_explained() {
 
 #[test]
 fn a_render_node_has_its_numbers() {
-    let items = ask(Driver::TepuiNode);
+    let items = ask(Driver::Tepui(OwnGpu::M1, Variant::Node));
     let of = |name: &str| items.iter().find(|i| i.name == name).map(|i| i.value.as_str());
     assert_eq!(of("VK_EXT_physical_device_drm"), Some("1"));
     assert_eq!(

@@ -140,7 +140,7 @@ fn judge(s: &Subject, answers: &[(Driver, Done<DispatchOutputs>)]) -> Result<(),
         return Err(wrong);
     }
     for (driver, left) in answers {
-        let left = left.as_ref().map_err(|e| Wrong::Result(driver.name(), e.clone()))?;
+        let left = left.as_ref().map_err(|e| Wrong::Result(driver.expected(), e.clone()))?;
         drove(s, &want, *driver, left)?;
     }
     refused.map_or(Ok(()), Err)
@@ -164,7 +164,7 @@ fn drove(s: &Subject, want: &Memory, driver: Driver, left: &DispatchOutputs) -> 
     let want = own.as_ref().unwrap_or(want);
     match (differ(s, want, &drivers::memory(s, left)), s.open) {
         (Err(_), Some(why)) => Err(Wrong::NotAsked(why)),
-        (done, _) => done.map_err(|e| Wrong::Result(driver.name(), e)),
+        (done, _) => done.map_err(|e| Wrong::Result(driver.expected(), e)),
     }
 }
 
