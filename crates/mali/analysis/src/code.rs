@@ -6,13 +6,10 @@ use tepui_mali_isa::modifier::fields::EQ;
 use tepui_mali_isa::operand::CONSTANTS;
 use tepui_mali_isa::{DecodeError, Flow, Inst, Op, Operand, Swizzle};
 
-/// Set of registers: bit N is register N.
-pub type RegisterSet = u64;
+use crate::scoreboard::{Access, BLEND_SHADER_REGISTERS, COLOUR, DEPTH, range};
 
-/// Registers that a blend shader may change: r0 to r15, and the return address.
-///
-/// source: Mesa, bi_ra.c.
-const BLEND_SHADER_REGISTERS: RegisterSet = 0xffff | 1 << 48;
+/// Slots of messages.
+const MESSAGE_SLOTS: u8 = 0b111;
 
 /// A program that is not analysed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,30 +26,10 @@ pub enum CodeError {
     },
 }
 
-/// Registers that an instruction accesses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Access {
-    /// Registers that are read when it is issued; hardware waits until a message has read its staging registers.
-    pub reads: RegisterSet,
-    /// Registers that are written before the next instruction is issued.
-    pub writes: RegisterSet,
-    /// Registers that a message writes when it is complete.
-    pub results: RegisterSet,
-    /// The slot of the message.
-    pub slot: Option<u8>,
-    /// Registers whose values are given up.
-    pub discards: RegisterSet,
-}
-
 /// A decoded program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     insts: Vec<Inst>,
-}
-
-fn range(register: u8, count: u8) -> RegisterSet {
-    let bits = (1u128 << count.min(64)) - 1;
-    (bits << (register & 63)) as RegisterSet
 }
 
 impl Code {
@@ -120,38 +97,65 @@ impl Code {
         next.into_iter().chain(target(n, inst).ok().flatten())
     }
 
-    /// Registers that an instruction accesses.
+    /// Registers that an instruction accesses, and its slots.
     pub fn access(&self, n: usize) -> Access {
-        let inst = &self.insts[n];
-        let row = inst.op.row();
-        let mut access = Access::default();
-        for (field, source) in row.form.sources.iter().zip(&inst.sources) {
-            if let Operand::Register { index, last } = source.operand {
-                let pair = row.source_width(field) == 64 && source.swizzle == Swizzle::Identity;
-                let set = range(index, if pair { 2 } else { 1 });
-                access.reads |= set;
-                access.discards |= if last { set } else { 0 };
-            }
+        access(&self.insts[n])
+    }
+}
+
+/// Registers that an instruction accesses, and its slots.
+#[must_use]
+pub fn access(inst: &Inst) -> Access {
+    let row = inst.op.row();
+    let mut access = Access { waits: waits(inst.flow), ..Access::default() };
+    for (field, source) in row.form.sources.iter().zip(&inst.sources) {
+        if let Operand::Register { index, last } = source.operand {
+            let pair = row.source_width(field) == 64 && source.swizzle == Swizzle::Identity;
+            let set = range(index, if pair { 2 } else { 1 });
+            access.reads |= set;
+            access.discards |= if last { set } else { 0 };
         }
-        for (field, staging) in row.form.staging.iter().zip(&inst.staging) {
-            let set = range(staging.register, staging.count);
-            match field.write {
-                true => access.results |= set,
-                false => access.reads |= set,
-            }
+    }
+    for (field, staging) in row.form.staging.iter().zip(&inst.staging) {
+        let set = range(staging.register, staging.count);
+        match field.write {
+            true => access.results |= set,
+            false => access.reads |= set,
         }
-        if let Some(dest) = inst.dest {
-            access.writes = range(dest.register, if row.width == 64 { 2 } else { 1 });
-        }
-        if row.form.unit.is_message() {
-            // ATEST has no field for its slot.
-            access.slot = Some(inst.modifier::<Slot>().map_or(0, |slot| slot as u8));
-        }
-        if inst.op == Op::BLEND && inst.flow != Flow::End {
-            access.discards |= BLEND_SHADER_REGISTERS;
-        }
-        access.discards &= !(access.writes | access.results);
-        access
+    }
+    if let Some(dest) = inst.dest {
+        access.writes = range(dest.register, if row.width == 64 { 2 } else { 1 });
+    }
+    if row.form.unit.is_message() {
+        // ATEST has no field for its slot.
+        access.slot = Some(inst.modifier::<Slot>().map_or(0, |slot| slot as u8));
+    }
+    if inst.op == Op::BLEND && inst.flow != Flow::End {
+        access.discards |= BLEND_SHADER_REGISTERS;
+    }
+    access.discards &= !(access.writes | access.results);
+    match inst.op {
+        Op::BARRIER => access.idle = MESSAGE_SLOTS,
+        Op::ATEST | Op::ZS_EMIT => access.needs = DEPTH,
+        Op::BLEND | Op::LD_TILE | Op::ST_TILE => access.needs = DEPTH | COLOUR,
+        _ => {}
+    }
+    access
+}
+
+/// The slots that a flow waits for, after its instruction.
+fn waits(flow: Flow) -> u8 {
+    match flow {
+        Flow::Wait0 => 0b1,
+        Flow::Wait1 => 0b10,
+        Flow::Wait01 => 0b11,
+        Flow::Wait2 => 0b100,
+        Flow::Wait02 => 0b101,
+        Flow::Wait12 => 0b110,
+        Flow::Wait012 => 0b111,
+        Flow::Wait0126 => 0b111 | DEPTH,
+        Flow::Wait | Flow::End => u8::MAX,
+        Flow::None | Flow::Reconverge | Flow::WaitResource | Flow::Discard => 0,
     }
 }
 

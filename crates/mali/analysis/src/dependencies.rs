@@ -18,17 +18,14 @@ use tepui_mali_isa::bifrost::header::Message;
 use tepui_mali_isa::bifrost::registers::Access as PortAccess;
 use tepui_mali_isa::bifrost::{Flow, Inst, Port};
 
-use crate::code::RegisterSet;
 use crate::dataflow;
-use crate::slots::{Finding, Hazard};
+use crate::scoreboard::{
+    Access, BLEND_SHADER_REGISTERS, COLOUR, DEPTH, Hazard, SLOTS, State, range,
+};
+use crate::slots::Finding;
 
-/// Slots of a program: 0 to 5 for messages, 6 and 7 for waits of the fixed functions.
-const SLOTS: usize = 8;
 /// Slots of messages.
 const MESSAGE_SLOTS: u8 = 0x3f;
-/// Slots of fixed functions that ATEST and BLEND wait for, and those that BLEND and stores to the tile do.
-const DEPTH: u8 = 1 << 6;
-const COLOUR: u8 = 1 << 7;
 
 /// Limit on the visits of clauses.
 const MAX_STEPS: usize = 1_000_000;
@@ -59,26 +56,8 @@ pub enum DependencyError {
 struct Step {
     /// Offset in bytes.
     offset: usize,
-    reads: RegisterSet,
-    writes: RegisterSet,
-    /// Registers that the message reads, and those that it writes when it is complete.
-    staging: RegisterSet,
-    results: RegisterSet,
-    /// The slot of the message, if there is one.
-    slot: Option<u8>,
-    /// The message is a barrier.
-    is_barrier: bool,
-    /// Slots of fixed functions that have to be waited for before it.
-    needs: u8,
-    /// Slots, and whether reads of staging registers, that the next clause waits for.
-    waits: u8,
-    staging_barrier: bool,
+    access: Access,
     next: Vec<usize>,
-}
-
-fn range(register: u8, count: u8) -> RegisterSet {
-    let bits = (1u128 << count.min(64)) - 1;
-    (bits << (register & 63)) as RegisterSet
 }
 
 /// The staging registers of a message: those of a format, a number, or at least one.
@@ -98,122 +77,59 @@ fn staging_count(inst: &Inst, count: &str) -> u8 {
     }
 }
 
-impl Step {
-    fn new(clause: &Clause, offset: usize) -> Step {
-        let header = &clause.header;
-        let mut step = Step {
-            offset,
-            waits: header.wait,
-            staging_barrier: header.staging_barrier,
-            ..Step::default()
-        };
-        for (index, tuple) in clause.tuples.iter().enumerate() {
-            if let Some(ports) = clause.ports(index) {
-                let two = (ports.port2.0 == PortAccess::Read).then_some(ports.port2.1);
-                let registers = [ports.read[0], ports.read[1], two];
-                for port in tuple.fma.sources.iter().chain(&tuple.add.sources) {
-                    let register = match port {
-                        Port::Zero => registers[0],
-                        Port::One => registers[1],
-                        Port::Two => registers[2],
-                        _ => None,
-                    };
-                    step.reads |= register.map_or(0, |register| range(register, 1));
-                }
+/// Registers that a clause accesses, and its slots. Its waits are for the next clause.
+#[must_use]
+pub fn access(clause: &Clause) -> Access {
+    let header = &clause.header;
+    let mut access =
+        Access { waits: header.wait, staging_barrier: header.staging_barrier, ..Access::default() };
+    for (index, tuple) in clause.tuples.iter().enumerate() {
+        if let Some(ports) = clause.ports(index) {
+            let two = (ports.port2.0 == PortAccess::Read).then_some(ports.port2.1);
+            let registers = [ports.read[0], ports.read[1], two];
+            for port in tuple.fma.sources.iter().chain(&tuple.add.sources) {
+                let register = match port {
+                    Port::Zero => registers[0],
+                    Port::One => registers[1],
+                    Port::Two => registers[2],
+                    _ => None,
+                };
+                access.reads |= register.map_or(0, |register| range(register, 1));
             }
-            let (fma, add) = clause.writes(index).unwrap_or_default();
-            for (register, _) in fma.into_iter().chain(add) {
-                step.writes |= range(register, 1);
-            }
-            step.message(&tuple.add, header.staging, header.slot);
         }
-        step
+        let (fma, add) = clause.writes(index).unwrap_or_default();
+        for (register, _) in fma.into_iter().chain(add) {
+            access.writes |= range(register, 1);
+        }
+        message(&mut access, &tuple.add, header.staging, header.slot);
     }
-
-    /// Adds what a clause's message accesses.
-    fn message(&mut self, inst: &Inst, register: u8, slot: u8) {
-        let row = inst.op.row();
-        if row.message == Message::None {
-            return;
-        }
-        self.slot = Some(slot % SLOTS as u8);
-        if let Some(staging) = row.staging {
-            let set = range(register, staging_count(inst, staging.count));
-            self.staging = if staging.read { set } else { 0 };
-            self.results = if staging.write { set } else { 0 };
-        }
-        self.is_barrier = row.name == "BARRIER";
-        self.needs = match row.name {
-            "ATEST" => DEPTH,
-            "BLEND" => DEPTH | COLOUR,
-            "ST_TILE" => COLOUR,
-            _ => 0,
-        };
+    if header.flow == Flow::End {
+        access.discards = 0;
     }
+    access
 }
 
-/// Messages that may be in flight at the start of a clause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct State {
-    /// For each slot, registers that its messages write, and those that they read.
-    writes: [RegisterSet; SLOTS],
-    reads: [RegisterSet; SLOTS],
-    /// Slots with messages, and slots of fixed functions that were not waited for.
-    busy: u8,
-}
-
-impl State {
-    /// Takes what may be in flight on another path; returns whether that is more.
-    fn merge(&mut self, other: &State) -> bool {
-        let before = *self;
-        self.writes.iter_mut().zip(other.writes).for_each(|(a, b)| *a |= b);
-        self.reads.iter_mut().zip(other.reads).for_each(|(a, b)| *a |= b);
-        self.busy |= other.busy;
-        *self != before
+/// Adds what a clause's message accesses.
+fn message(access: &mut Access, inst: &Inst, register: u8, slot: u8) {
+    let row = inst.op.row();
+    if row.message == Message::None {
+        return;
     }
-
-    /// Executes a clause, and the waits before the next one.
-    fn step(&mut self, step: &Step) {
-        if let Some(slot) = step.slot {
-            self.writes[usize::from(slot)] |= step.results;
-            self.reads[usize::from(slot)] |= step.staging;
-            self.busy |= 1 << slot;
-        }
-        for slot in (0..SLOTS).filter(|slot| step.waits >> slot & 1 != 0) {
-            (self.writes[slot], self.reads[slot]) = (0, 0);
-        }
-        self.busy &= !step.waits;
-        if step.staging_barrier {
-            self.reads = [0; SLOTS];
-        }
+    access.slot = Some(slot % SLOTS as u8);
+    if let Some(staging) = row.staging {
+        let set = range(register, staging_count(inst, staging.count));
+        access.staging = if staging.read { set } else { 0 };
+        access.results = if staging.write { set } else { 0 };
     }
-
-    fn findings(&self, n: usize, step: &Step, mut found: impl FnMut(Finding)) {
-        let (reads, writes) = (step.reads | step.staging, step.writes | step.results);
-        let kinds = [
-            (&self.writes, reads, Hazard::ReadPending),
-            (&self.writes, writes, Hazard::WritePending),
-            (&self.reads, step.writes, Hazard::WriteStaging),
-        ];
-        for (pending, set, hazard) in kinds {
-            for (slot, pending) in (0..).zip(pending) {
-                let registers = pending & set;
-                if registers != 0 {
-                    let register = Some(registers.trailing_zeros() as u8);
-                    found(Finding { inst: n, hazard, register, slot: Some(slot) });
-                }
-            }
+    match row.name {
+        "BARRIER" => access.idle = MESSAGE_SLOTS,
+        "ATEST" => access.needs = DEPTH,
+        "BLEND" => {
+            access.needs = DEPTH | COLOUR;
+            access.discards = BLEND_SHADER_REGISTERS & !access.results;
         }
-        let mut slots = |set: u8, hazard| {
-            if set != 0 {
-                let slot = Some(set.trailing_zeros() as u8);
-                found(Finding { inst: n, hazard, register: None, slot });
-            }
-        };
-        if step.is_barrier {
-            slots(self.busy & MESSAGE_SLOTS, Hazard::BarrierPending);
-        }
-        slots(self.busy & step.needs, Hazard::Unsynchronised);
+        "ST_TILE" => access.needs = COLOUR,
+        _ => {}
     }
 }
 
@@ -239,7 +155,7 @@ impl Clauses {
             clauses.iter().enumerate().map(|(n, (at, _))| (at / WORD_BYTES, n)).collect();
         let mut steps = Vec::new();
         for (n, (offset, clause)) in clauses.iter().enumerate() {
-            let mut step = Step::new(clause, *offset);
+            let mut step = Step { offset: *offset, access: access(clause), next: Vec::new() };
             let mut goes_on = clause.header.flow != Flow::End;
             for (index, tuple) in clause.tuples.iter().enumerate() {
                 let name = tuple.add.op.row().name;
@@ -284,16 +200,18 @@ impl Clauses {
     /// The program exceeds the limit on visits.
     pub fn check(&self) -> Result<Vec<Finding>, DependencyError> {
         let steps = &self.0;
-        // The hardware's own tests are in flight. The renderer state may wait for them before the first clause.
-        let start = State { busy: DEPTH | COLOUR, ..State::default() };
-        let step = |n: usize, state: &mut State| state.step(&steps[n]);
+        // The renderer state may wait for the hardware's own tests before the first clause.
+        let start = State::start();
+        let step = |n: usize, state: &mut State| state.step(&steps[n].access);
         let next = |n: usize| steps[n].next.iter().copied();
         let entries = dataflow::entries([steps.len(), MAX_STEPS], start, step, next, State::merge);
         let entries = entries.ok_or(DependencyError::TooManyPaths)?;
         let mut findings = Vec::new();
         for (n, (step, entry)) in steps.iter().zip(&entries).enumerate() {
-            if let Some(state) = entry.filter(|_| n > 0 || step.needs == 0) {
-                state.findings(n, step, |finding| findings.push(finding));
+            if let Some(state) = entry.filter(|_| n > 0 || step.access.needs == 0) {
+                state.hazards(&step.access, |hazard, register, slot| {
+                    findings.push(Finding { inst: n, hazard, register, slot });
+                });
             }
         }
         findings.sort();
@@ -307,7 +225,10 @@ impl Clauses {
         let register = finding.register.unwrap_or_default();
         let slot = finding.slot.unwrap_or_default();
         match finding.hazard {
-            Hazard::ReadPending | Hazard::ReadDiscarded => format!(
+            Hazard::ReadDiscarded => {
+                format!("{at} reads r{register}, which a blend shader may have changed")
+            }
+            Hazard::ReadPending => format!(
                 "{at} reads r{register}, which a message of slot {slot} writes: a wait for the slot is missing before it"
             ),
             Hazard::WritePending => format!(
