@@ -1,0 +1,175 @@
+//! The interface between a program and its driver: resource tables, fast-access uniforms (FAU), local memory.
+//!
+//! Descriptors are found by a handle, `table << 24 | index`; [`Layout`] says which descriptors of which table the elements of a
+//! binding are. The words that the driver puts into fast-access uniforms are [`Program::fau`](crate::Program::fau), in order.
+
+use tepui_ir::{ResKind, Shader};
+use tepui_sysval::SystemValue;
+
+/// Words of fast-access uniforms that instructions can name: four pages of 64.
+pub const MAX_FAU_WORDS: usize = 256;
+
+/// Bits of the index in a handle.
+const INDEX_BITS: u32 = 24;
+
+/// A handle of a descriptor.
+#[must_use]
+pub const fn handle(table: u32, index: u32) -> u32 {
+    table << INDEX_BITS | index & ((1 << INDEX_BITS) - 1)
+}
+
+/// The descriptors of a binding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Binding {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// The resource table.
+    pub table: u8,
+    /// Index of the first element's first descriptor.
+    pub first: u32,
+    /// Descriptors from one element to the next.
+    pub stride: u32,
+    /// Descriptor of the sampler within an element, of combined images and samplers.
+    pub sampler: u32,
+}
+
+/// The descriptors of all bindings.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Layout {
+    /// The bindings, in any order.
+    pub bindings: Vec<Binding>,
+}
+
+impl Layout {
+    /// A layout for a shader that no driver has laid out: set N is table N + 1, bindings follow each other.
+    #[must_use]
+    pub fn of(s: &Shader) -> Layout {
+        let mut resources: Vec<_> = s.resources.values().collect();
+        resources.sort_by_key(|r| (r.set, r.binding));
+        resources.dedup_by_key(|r| (r.set, r.binding));
+        let mut bindings: Vec<Binding> = Vec::new();
+        let mut next = (0, 0);
+        for r in resources {
+            if next.0 != r.set {
+                next = (r.set, 0);
+            }
+            let stride = if r.kind == ResKind::CombinedTextureSampler { 2 } else { 1 };
+            bindings.push(Binding {
+                set: r.set,
+                binding: r.binding,
+                table: r.set as u8 + 1,
+                first: next.1,
+                stride,
+                sampler: stride - 1,
+            });
+            next.1 += stride * r.count.max(1);
+        }
+        Layout { bindings }
+    }
+
+    /// The descriptors of a binding.
+    #[must_use]
+    pub fn find(&self, set: u32, binding: u32) -> Option<&Binding> {
+        self.bindings.iter().find(|b| (b.set, b.binding) == (set, binding))
+    }
+}
+
+/// A word of fast-access uniforms.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FauWord {
+    /// A word of a system value; those of 64 bits have a second word.
+    System(SystemValue, u8),
+    /// A word of a uniform buffer.
+    Buffer {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Element of the binding.
+        element: u32,
+        /// Word in the buffer; words past its end are 0.
+        word: u32,
+    },
+    /// A word of the address of [`Program::data`](crate::Program::data).
+    DataAddress(u8),
+    /// A number.
+    Constant(u32),
+    /// Padding: any value.
+    Unused,
+}
+
+/// Fast-access uniforms of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Fau {
+    words: Vec<FauWord>,
+    /// Words before these, which are the driver's own.
+    reserved: usize,
+}
+
+impl Fau {
+    /// No words after the driver's.
+    #[must_use]
+    pub fn new(reserved: usize) -> Fau {
+        Fau { words: Vec::new(), reserved }
+    }
+
+    /// The words, without those of the driver.
+    #[must_use]
+    pub fn into_words(self) -> Vec<FauWord> {
+        self.words
+    }
+
+    /// The number of a word, which is added if it is not there yet; `None` if all are taken.
+    pub fn word(&mut self, word: FauWord) -> Option<u8> {
+        let found = self.words.iter().position(|w| *w == word);
+        let at = found.unwrap_or_else(|| {
+            self.words.push(word);
+            self.words.len() - 1
+        });
+        u8::try_from(at + self.reserved).ok()
+    }
+
+    /// The number of the first of two words in one slot of 64 bits.
+    pub fn pair(&mut self, words: [FauWord; 2]) -> Option<u8> {
+        let is_there = |at: usize| (at + self.reserved).is_multiple_of(2);
+        let found = (0..self.words.len().saturating_sub(1))
+            .find(|&at| is_there(at) && self.words[at..at + 2] == words);
+        let at = found.unwrap_or_else(|| {
+            if !is_there(self.words.len()) {
+                self.words.push(FauWord::Unused);
+            }
+            self.words.extend(words);
+            self.words.len() - 2
+        });
+        u8::try_from(at + self.reserved + 1).ok().map(|last| last - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_in_one_slot() {
+        let mut fau = Fau::new(4);
+        assert_eq!(fau.word(FauWord::Constant(1)), Some(4));
+        let address = [FauWord::DataAddress(0), FauWord::DataAddress(1)];
+        assert_eq!(fau.pair(address), Some(6));
+        assert_eq!(fau.pair(address), Some(6));
+        assert_eq!(fau.word(FauWord::DataAddress(1)), Some(7));
+        assert_eq!(fau.word(FauWord::Constant(1)), Some(4));
+        assert_eq!(fau.into_words().len(), 4);
+    }
+
+    #[test]
+    fn there_are_256_words() {
+        let mut fau = Fau::new(0);
+        for n in 0..256 {
+            assert_eq!(fau.word(FauWord::Constant(n)), Some(n as u8));
+        }
+        assert_eq!(fau.word(FauWord::Constant(256)), None);
+        assert_eq!(fau.word(FauWord::Constant(3)), Some(3));
+    }
+}

@@ -1,0 +1,328 @@
+//! The shader compiler for Valhall (Mali v9 and v10): shaders from the IR to machine code.
+//!
+//! ```text
+//! IR ─ passes ─ lower ─▶ IR ─ select ─▶ machine IR ─ cse, dce, schedule, spill, registers ─▶ code ─ emit ─▶ bytes
+//! ```
+//!
+//! - [`prepare`]: the passes of [`tepui_passes`] in the order in which Valhall needs them; [`mod@target`] has their parameters
+//! - [`interface`]: resource tables and fast-access uniforms, between a program and its driver; [`preload`]: the registers that
+//!   hold something at the start
+//! - `select`: instruction selection, which keeps the hardware's rules for uniforms and constants
+//! - [`mir`]: the machine IR, which [`tepui_backend`] optimises, schedules and gives registers
+//! - `emit`: branches, dependency slots, the flow field, marks of last uses, encoding
+//! - [`stats`]: the statistics that Mesa prints
+//!
+//! Start reading at [`compile`].
+
+mod emit;
+pub mod error;
+pub mod interface;
+pub mod mir;
+pub mod preload;
+mod select;
+pub mod stats;
+pub mod target;
+
+pub use error::{Error, Result};
+pub use interface::{Binding, FauWord, Layout};
+pub use stats::Stats;
+pub use tepui_backend::dot;
+pub use tepui_backend::values::{self, Names};
+
+use interface::Fau;
+use mir::{FULL_OCCUPANCY, Function, REGISTERS, Valhall};
+use target::target;
+use tepui_backend::{Budget, Finished, finish};
+use tepui_ir::{Loc, Shader, Stage, stack};
+use tepui_passes::pipeline::Pipeline;
+use tepui_passes::{fold_offsets, push_words, uniform_operands, vectorise};
+use tepui_regalloc::Error as RegistersError;
+
+/// Minimum number of registers that a limit can leave.
+const MIN_REGISTERS: u16 = 16;
+/// Maximum bytes of scratch memory of a thread. source: [est] the size field of local storage has five bits, in powers of two
+const MAX_SCRATCH: u64 = 1 << 20;
+/// Words of a granule of pushed uniform buffers: a slot.
+const GRANULE: u32 = 2;
+/// Maximum number of ranges of pushed uniform buffers.
+const MAX_RANGES: usize = 8;
+
+/// Options of the compiler.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// The descriptors of bindings; if there is none, [`Layout::of`] decides.
+    pub layout: Option<&'a Layout>,
+    /// Accesses of buffers out of bounds are defined.
+    pub robust: bool,
+    /// Words at the start of fast-access uniforms that are the driver's own.
+    pub reserved_fau: u8,
+    /// Words of uniform buffers that the driver can put into fast-access uniforms.
+    pub pushed_words: u32,
+    /// The limit of registers; 0 for all.
+    pub registers: u16,
+    /// [`Program::names`] are wanted.
+    pub names: bool,
+    /// Checks the IR after each pass, the machine IR and the allocation of registers; debug builds always do.
+    pub check: bool,
+}
+
+impl Options<'_> {
+    fn checks(&self) -> bool {
+        self.check || cfg!(debug_assertions)
+    }
+}
+
+/// A compiled shader.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Machine code.
+    pub code: Vec<u8>,
+    /// Constant data, which belongs into memory at an address of 16 bytes' alignment ([`FauWord::DataAddress`]).
+    pub data: Vec<u8>,
+    /// Fast-access uniforms, after the words of [`Options::reserved_fau`].
+    pub fau: Vec<FauWord>,
+    /// Registers that the hardware must preload: bit N is r48 + N.
+    pub preload: u16,
+    /// Bytes of workgroup memory.
+    pub shared_bytes: u32,
+    /// Invocations of a workgroup.
+    pub workgroup_size: [u32; 3],
+    /// Statistics.
+    pub stats: Stats,
+    /// Source location of each instruction: offset in bytes and location.
+    pub locs: Vec<(u32, Loc)>,
+    /// IR values in its registers, with [`Options::names`].
+    pub names: Names,
+}
+
+impl Program {
+    /// Words of fast-access uniforms with those of the driver, rounded up to whole slots.
+    #[must_use]
+    pub fn fau_words(&self, reserved: u8) -> u32 {
+        (u32::from(reserved) + self.fau.len() as u32).next_multiple_of(2)
+    }
+}
+
+/// A snapshot of the program after a pass, for the debug callback.
+pub type Snapshot<'a> = tepui_backend::Snapshot<'a, Valhall>;
+
+/// Words of uniform buffers that [`prepare`] has moved to the driver's data, in their order there.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    words: Vec<FauWord>,
+}
+
+/// Runs the passes on the IR that come before selection. `after` sees the shader after each.
+///
+/// # Panics
+/// When [`Options::check`] is set, and in debug builds, if a pass leaves an invalid shader.
+pub fn prepare(
+    s: &mut Shader,
+    options: &Options<'_>,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) -> Prepared {
+    let mut look = |name: &'static str, s: &Shader| {
+        if options.check
+            && let Err(e) = tepui_ir::validate(s)
+        {
+            panic!("after {name}: {e}\n{s}");
+        }
+        after(name, Snapshot::Ir(s));
+    };
+    let mut p = Pipeline::new(target().lanes, &mut look).without_partial_unrolling();
+    if options.robust {
+        p.with(s, "mark_robust", vectorise::mark_robust);
+    }
+    p.optimise(s);
+    if p.with(s, "fold_offsets", fold_offsets::run) {
+        for name in ["simplify", "dce", "licm", "vectorise", "simplify", "dce"] {
+            p.run(s, name);
+        }
+    }
+    let prepared = push(s, options, &mut p);
+    lower_rest(s, &mut p);
+    prepared
+}
+
+/// Moves words of uniform buffers to the driver's data, whose first word follows those.
+fn push(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Prepared {
+    let mut words = Vec::new();
+    if options.pushed_words == 0 {
+        return Prepared { words };
+    }
+    let budget = push_words::Budget {
+        words: options.pushed_words,
+        granule: GRANULE,
+        ranges: MAX_RANGES,
+        first_byte: 0,
+    };
+    let mut ranges = Vec::new();
+    p.with(s, "push_words", |s| {
+        ranges = push_words::run(s, &budget);
+        !ranges.is_empty()
+    });
+    for r in ranges {
+        let (set, binding, element) = (r.set, r.binding, r.element);
+        let of = |n| FauWord::Buffer { set, binding, element, word: r.first_word + n };
+        words.extend((0..r.words).map(of));
+    }
+    p.run(s, "dce");
+    Prepared { words }
+}
+
+/// The lowering part of [`prepare`], for shaders that are not to be optimised.
+pub fn lower(s: &mut Shader, _: &Options<'_>, look: &mut dyn FnMut(&'static str, &Shader)) {
+    let mut p = Pipeline::new(target().lanes, look);
+    lower_rest(s, &mut p);
+}
+
+fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
+    let target = target();
+    tepui_passes::target::lower_textures(s, &target, p);
+    p.run(s, "lower_atomics");
+    p.with(s, "uniform_operands", |s| uniform_operands::run(s, &|_, _| Vec::new()));
+    // Selection refuses what is left, and names it.
+    let _ = tepui_passes::target::lower(s, &target, p);
+}
+
+/// Compiles a shader: passes, selection, allocation, emission. `after` sees each stage's result.
+///
+/// # Errors
+/// When the shader needs what is not compiled.
+pub fn compile_with(
+    s: &mut Shader,
+    options: &Options<'_>,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) -> Result<Program> {
+    stack::for_shader(s).run(|| {
+        let prepared = prepare(s, options, after);
+        compile_prepared(s, &prepared, options, after)
+    })
+}
+
+/// [`compile_with`] without looking.
+///
+/// # Errors
+/// When the shader needs what is not compiled.
+pub fn compile(s: &mut Shader, options: &Options<'_>) -> Result<Program> {
+    compile_with(s, options, &mut |_, _| {})
+}
+
+/// The machine-dependent part: from prepared IR to code.
+///
+/// # Errors
+/// When the shader needs what is not compiled.
+pub fn compile_prepared(
+    s: &Shader,
+    prepared: &Prepared,
+    options: &Options<'_>,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) -> Result<Program> {
+    limits(s)?;
+    stack::for_shader(s).run(|| back_end(s, prepared, options, after))
+}
+
+fn back_end(
+    s: &Shader,
+    prepared: &Prepared,
+    options: &Options<'_>,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) -> Result<Program> {
+    let own;
+    let layout = match options.layout {
+        Some(layout) => layout,
+        None => {
+            own = Layout::of(s);
+            &own
+        }
+    };
+    let fau = Fau::new(options.reserved_fau.into());
+    let selected = select::select(s, layout, &prepared.words, fau, options.names)?;
+    let mut f = selected.function;
+    after("select", Snapshot::Mir(&f));
+    let finished = allocate(&mut f, s.info.scratch_bytes, options, after)?;
+    let listing = emit::run(&finished.code);
+    let encoded = emit::encode(&listing)?;
+    let uniforms = f.value_locations.as_mut().map(|m| std::mem::take(&mut m.uniforms));
+    let names = uniforms.map_or(Names::default(), |uniforms| {
+        let registers = values::place(&finished.held, &listing.lines, &encoded.locs);
+        Names::new(&values::Values { registers, uniforms }, s)
+    });
+    let fau = selected.fau.into_words();
+    let mut stats = Stats::default();
+    stats.count(&listing);
+    stats.bytes = encoded.code.len() as u32;
+    stats.registers = used_registers(&listing).into();
+    stats.spills = finished.spilled.stores;
+    stats.fills = finished.spilled.loads;
+    stats.scratch = finished.spilled.scratch_bytes;
+    stats.fau = fau.len() as u32;
+    Ok(Program {
+        code: encoded.code,
+        data: s.data.clone(),
+        fau,
+        preload: selected.preload,
+        shared_bytes: s.info.shared_bytes,
+        workgroup_size: s.info.workgroup_size,
+        stats,
+        locs: encoded.locs,
+        names,
+    })
+}
+
+/// The shared passes on the machine IR. A program that does not fit into half the register file, where vectors find fewer places, is
+/// allocated in all of it.
+fn allocate(
+    f: &mut Function,
+    scratch_bytes: u32,
+    options: &Options<'_>,
+    after: &mut dyn FnMut(&'static str, Snapshot<'_>),
+) -> Result<Finished<Valhall>> {
+    let limit = match options.registers {
+        0 => REGISTERS,
+        n => n.clamp(MIN_REGISTERS, REGISTERS) & !1,
+    };
+    let budget = Budget {
+        min_pressure: 24,
+        full_occupancy: FULL_OCCUPANCY,
+        limit,
+        scratch_bytes: scratch_bytes.next_multiple_of(16),
+    };
+    let first = f.clone();
+    match finish::run(f, budget, options.checks(), after) {
+        Err(tepui_backend::Error::Registers(RegistersError::Full { .. })) if limit == REGISTERS => {
+            *f = first;
+            f.state.whole_file = true;
+            Ok(finish::run(f, budget, options.checks(), after)?)
+        }
+        done => Ok(done?),
+    }
+}
+
+/// Registers that a program needs to have: 32 if it uses none of the middle, else 64.
+fn used_registers(listing: &emit::Listing) -> u16 {
+    let middle = tepui_regalloc::RegSet::range(16..48);
+    let mut used = tepui_regalloc::RegSet::EMPTY;
+    for line in &listing.lines {
+        for set in emit::registers(&line.inst) {
+            used.add(set);
+        }
+    }
+    if used.meets(&middle) { used.len().max(33) as u16 } else { used.len() as u16 }
+}
+
+/// Refuses shaders that no dispatch can have, and stages that are not compiled. source: Mesa, panvk_vX_physical_device.c
+/// (`maxComputeWorkGroupInvocations`, `maxComputeSharedMemorySize`)
+fn limits(s: &Shader) -> Result<()> {
+    if s.info.stage != Stage::Compute {
+        return Err(Error::Feature("another stage than compute"));
+    }
+    let threads: u64 = s.info.workgroup_size.iter().map(|&n| u64::from(n)).product();
+    check_limit("invocations of a workgroup", threads, 1024)?;
+    check_limit("bytes of workgroup memory", u64::from(s.info.shared_bytes), 32768)?;
+    check_limit("bytes of scratch memory", u64::from(s.info.scratch_bytes), MAX_SCRATCH)
+}
+
+fn check_limit(what: &'static str, needed: u64, limit: u64) -> Result<()> {
+    if needed > limit { Err(Error::Limit { what, needed, limit }) } else { Ok(()) }
+}

@@ -1,0 +1,217 @@
+//! Instruction selection: IR to machine IR.
+//!
+//! One walk over the regions. A component of an IR value is one word ([`Comp`]), of 64 bits two: a machine value, a number, or a
+//! source without a register. Vectors exist only where a message needs consecutive registers. Each instruction looks at the
+//! definitions of its operands to fold what the hardware does for free; definitions that become unused are removed by dead code
+//! elimination.
+
+mod alu;
+mod bits;
+mod cond;
+mod convert;
+mod group;
+mod math;
+mod memory;
+mod operand;
+
+use crate::error::{Error, Result};
+use crate::interface::{Fau, FauWord, Layout};
+use crate::mir::Ctl;
+use crate::mir::{Comp, Fixed, Function, Inst as Isa, MOp, RegClass, Val, Valhall, WORD};
+pub(crate) use operand::Opnd;
+use std::ops::{Deref, DerefMut};
+use tepui_backend::{Builder, walk};
+use tepui_ir::{Inst, Op, Shader, Value};
+use tepui_mali_isa::Op as IsaOp;
+use tepui_mali_isa::modifier::fields::EQ;
+use tepui_sysval::SystemValue;
+
+/// The state of selection.
+pub(crate) struct Select<'a> {
+    builder: Builder<'a, Valhall>,
+    /// The places of descriptors.
+    layout: &'a Layout,
+    /// Fast-access uniforms.
+    fau: Fau,
+    /// Words of the driver's own data that `push_words` has moved there: uniform buffers.
+    pushed: &'a [FauWord],
+    /// Registers that hold something at the start, by their number from r48 on.
+    preloaded: [Option<Val>; 16],
+}
+
+impl<'a> Deref for Select<'a> {
+    type Target = Builder<'a, Valhall>;
+
+    fn deref(&self) -> &Builder<'a, Valhall> {
+        &self.builder
+    }
+}
+
+impl<'a> DerefMut for Select<'a> {
+    fn deref_mut(&mut self) -> &mut Builder<'a, Valhall> {
+        &mut self.builder
+    }
+}
+
+impl<'a> tepui_backend::Select<'a> for Select<'a> {
+    type Machine = Valhall;
+    type Error = Error;
+
+    fn inst(&mut self, i: Inst) -> Result<()> {
+        self.select(i)
+    }
+
+    fn branch(&mut self, cond: Value) -> Result<()> {
+        let (value, is_set) = self.truth(cond, 0);
+        // The branch goes to the else block.
+        let mut inst = Isa::new(IsaOp::BRANCHZ).flag(&EQ, is_set);
+        let v = match value.from {
+            operand::From::Val(v) => v,
+            _ => self.in_register(value),
+        };
+        inst.sources[0].swizzle = tepui_mali_isa::Swizzle::Identity;
+        self.emit(MOp::Ctl(Ctl::If(inst)), &[], &[v]);
+        Ok(())
+    }
+
+    fn class(&self, _: Value) -> RegClass {
+        WORD
+    }
+
+    fn reg(&mut self, c: Comp, _: RegClass) -> Val {
+        self.register(c)
+    }
+}
+
+/// What a selected program needs from its driver.
+pub(crate) struct Selected {
+    /// The program.
+    pub function: Function,
+    /// Fast-access uniforms.
+    pub fau: Fau,
+    /// Registers that must be preloaded: bit N is r48 + N.
+    pub preload: u16,
+}
+
+/// Selects a whole shader.
+///
+/// # Errors
+/// When the shader needs what is not compiled.
+pub(crate) fn select(
+    s: &Shader,
+    layout: &Layout,
+    pushed: &[FauWord],
+    fau: Fau,
+    value_locations: bool,
+) -> Result<Selected> {
+    let builder = Builder::new(s, |_, _| true);
+    let mut x = Select { builder, layout, fau, pushed, preloaded: [None; 16] };
+    x.preload_all();
+    let ended = walk::region(&mut x, s.root)?;
+    debug_assert!(ended || x.f.blocks[x.cur].preds.is_empty());
+    if value_locations {
+        let locations = x.value_locations(|_, _| (0, 1));
+        x.f.value_locations = Some(Box::new(locations));
+    }
+    let preload = x.keep_preloads();
+    Ok(Selected { function: x.builder.f, fau: x.fau, preload })
+}
+
+impl Select<'_> {
+    pub(crate) fn refuse<T>(&self, i: Inst, why: impl Into<String>) -> Result<T> {
+        let d = &self.s.insts[i];
+        Err(Error::Op { op: d.op, loc: self.s.locs[d.loc], why: why.into() })
+    }
+
+    /// A component in a register.
+    pub(crate) fn register(&mut self, c: Comp) -> Val {
+        match c {
+            Comp::Val(v) => v,
+            Comp::Const(n) => self.mov_imm(n as u32),
+            Comp::Uniform(fixed) => self.mov(fixed),
+            Comp::Undef => {
+                let d = self.f.val(WORD);
+                self.emit(MOp::Undef, &[d], &[]);
+                d
+            }
+        }
+    }
+
+    /// An operand without modifiers in a register.
+    pub(crate) fn in_register(&mut self, o: Opnd) -> Val {
+        match o.from {
+            operand::From::Val(v) => v,
+            operand::From::Const(n) => self.mov_imm(n),
+            operand::From::Fixed(fixed) => self.mov(fixed),
+        }
+    }
+
+    /// Begins with values for all registers that may be preloaded; those that nothing reads are removed.
+    fn preload_all(&mut self) {
+        for n in crate::preload::registers(self.s.info.stage) {
+            let v = self.f.val(WORD);
+            self.emit(MOp::Preload(n.into()), &[v], &[]);
+            self.preloaded[usize::from(n - 48)] = Some(v);
+        }
+    }
+
+    /// The value of a preloaded register.
+    pub(crate) fn preloaded(&self, i: Inst, n: u8) -> Result<Val> {
+        match self.preloaded[usize::from(n - 48)] {
+            Some(v) => Ok(v),
+            None => self.refuse(i, "is not there in this stage"),
+        }
+    }
+
+    /// Removes preloads that nothing reads; returns the others as bits.
+    fn keep_preloads(&mut self) -> u16 {
+        let mut read = vec![false; self.f.vals.len()];
+        for data in self.f.blocks.values() {
+            for &i in &data.insts {
+                for &v in self.f.srcs(i) {
+                    read[v.as_u32() as usize] = true;
+                }
+            }
+        }
+        let is_read = |v: &Option<Val>| v.is_some_and(|v| read[v.as_u32() as usize]);
+        let mask = self.preloaded.iter().rev().fold(0, |m, v| m << 1 | u16::from(is_read(v)));
+        let first = tepui_regalloc::Block::from_u32(0);
+        let mut insts = std::mem::take(&mut self.f.body.blocks[first].insts);
+        insts.retain(|&i| match self.f.insts[i].op {
+            MOp::Preload(_) => read[self.f.dsts(i)[0].as_u32() as usize],
+            _ => true,
+        });
+        self.f.body.blocks[first].insts = insts;
+        mask
+    }
+
+    /// A word of fast-access uniforms.
+    pub(crate) fn fau_word(&mut self, word: FauWord) -> Result<Comp> {
+        match self.fau.word(word) {
+            Some(n) => Ok(Comp::Uniform(Fixed::Uniform(n))),
+            None => Err(full()),
+        }
+    }
+
+    /// A system value.
+    pub(crate) fn system(&mut self, value: SystemValue) -> Result<Comp> {
+        self.fau_word(FauWord::System(value, 0))
+    }
+
+    fn select(&mut self, i: Inst) -> Result<()> {
+        if self.select_free(i) || self.memory(i)? || self.group(i)? || self.alu(i)? {
+            return Ok(());
+        }
+        let why = match self.s.insts[i].op {
+            Op::Descriptor => "of this kind is not compiled for Mali yet",
+            _ => "is not compiled for Mali yet",
+        };
+        self.refuse(i, why)
+    }
+}
+
+/// The error for too many words of fast-access uniforms.
+fn full() -> Error {
+    let limit = crate::interface::MAX_FAU_WORDS as u64;
+    Error::Limit { what: "words of fast-access uniforms", needed: limit + 1, limit }
+}

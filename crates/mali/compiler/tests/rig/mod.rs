@@ -1,0 +1,129 @@
+//! The compiler, and the model without a driver, as the shared tests take them.
+
+use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
+use tepui_ir::Shader;
+use tepui_ir::interp::Memory;
+use tepui_mali_analysis::{Code, check as check_slots};
+use tepui_mali_bare::{Bindings, Machine};
+use tepui_mali_chips::chip;
+use tepui_mali_compiler::target::LANES;
+use tepui_mali_compiler::{
+    Layout, Options, Prepared, Program, Snapshot, compile_prepared, lower, prepare,
+};
+use tepui_mali_isa::{asm, disasm};
+
+/// The compiler with its options.
+pub struct Valhall(pub Options<'static>);
+
+/// A program, and its machine IR if `TEPUI_MIR` asks for that; `TEPUI_LISTING` prints every program.
+pub struct Compiled {
+    pub program: Program,
+    mir: String,
+}
+
+impl Compiler for Valhall {
+    type Program = Compiled;
+
+    fn subgroup(&self) -> usize {
+        LANES as usize
+    }
+
+    fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
+        lower(s, &self.0, look);
+    }
+
+    fn prepare(&self, s: &mut Shader) {
+        prepare(s, &self.0, &mut |_, _| {});
+    }
+
+    fn compile(&self, s: &Shader) -> Result<Compiled, Refusal> {
+        let mut mir = String::new();
+        let wanted = std::env::var_os("TEPUI_MIR").is_some();
+        let mut keep = |name: &str, m: Snapshot<'_>| {
+            if let (true, Snapshot::Mir(m)) = (wanted, m) {
+                mir = format!("{name}\n{m}");
+            }
+        };
+        match compile_prepared(s, &Prepared::default(), &self.0, &mut keep) {
+            Ok(program) => {
+                verify(&program).map_err(|e| Refusal::Bug(format!("{e}\n{mir}")))?;
+                if std::env::var_os("TEPUI_LISTING").is_some() {
+                    println!("{s}\n{mir}\n{}{}", disasm::program(&program.code), program.stats);
+                }
+                Ok(Compiled { program, mir })
+            }
+            Err(e) if e.is_bug() => Err(Refusal::Bug(format!("{e}\n{mir}"))),
+            Err(e) => Err(Refusal::Unsupported(e.to_string())),
+        }
+    }
+
+    fn listing(&self, p: &Compiled) -> String {
+        format!("{}{}", p.mir, disasm::program(&p.program.code))
+    }
+
+    fn counts(&self, p: &Compiled) -> Counts {
+        Counts { fills: p.program.stats.fills, loops: p.program.stats.loops }
+    }
+}
+
+/// Checks slots and marks of last uses, and that the text of the code is the code.
+fn verify(p: &Program) -> Result<(), String> {
+    let text = disasm::program(&p.code);
+    let code = Code::decode(&p.code).map_err(|e| format!("{e}\n{text}"))?;
+    let found = check_slots(&code, false).map_err(|e| e.to_string())?;
+    if let Some(first) = found.first() {
+        return Err(format!("{} findings: {}\n{text}", found.len(), first.text(&code)));
+    }
+    if 8 * code.len() != p.code.len() {
+        return Err(format!("{} of {} bytes are code\n{text}", 8 * code.len(), p.code.len()));
+    }
+    for inst in code.insts() {
+        if asm::parse(&inst.to_string()).as_ref() != Ok(inst) {
+            return Err(format!("`{inst}` is assembled to something else"));
+        }
+    }
+    Ok(())
+}
+
+/// The model without a driver.
+pub struct Model(Machine);
+
+impl Model {
+    /// A model of a chip.
+    pub fn new() -> Model {
+        let options = tepui_mali_model::Options {
+            threads: 1,
+            max_instructions: 1 << 22,
+            runs_before_translation: u32::MAX,
+            ..Default::default()
+        };
+        Model(Machine::new(chip("mali-g610").expect("a chip"), options))
+    }
+}
+
+impl Executor for Model {
+    type Program = Compiled;
+
+    fn execute(
+        &mut self,
+        p: &Compiled,
+        s: &Shader,
+        memory: &mut Memory,
+        groups: [u32; 3],
+    ) -> Result<(), Failure> {
+        let mut bindings = Bindings {
+            buffers: memory.buffers.iter().map(|(k, v)| (*k, v.clone())).collect(),
+            push: memory.push.clone(),
+            layout: Layout::of(s),
+        };
+        let ran = self.0.run(&p.program, &mut bindings, groups);
+        ran.map_err(|e| Failure::Wrong(e.to_string()))?;
+        memory.buffers.extend(bindings.buffers);
+        Ok(())
+    }
+}
+
+/// Options that tests share: the compiler checks what it does.
+pub fn options() -> Options<'static> {
+    Options { check: true, ..Options::default() }
+}
