@@ -13,7 +13,7 @@ use crate::encoder::COUNTER_B;
 use crate::kernel::{Bo, Kernel, Queue, Work, lock};
 use crate::meta::Meta;
 use crate::space::Window;
-use crate::stream::{BASES, FIRST_JOB, SCRATCH, Stream};
+use crate::stream::{BASES, FIRST_JOB, SCRATCH, STREAM_ALIGN, Stream};
 
 /// Bytes of a chunk of upload memory.
 pub const CHUNK_B: u64 = 64 << 10;
@@ -100,7 +100,7 @@ impl Device {
             let bytes: &[u8] = bytemuck::cast_slice(words);
             memory.write(at, bytes);
             works.push(Work { queue, address: memory.address + at, size: bytes.len() as u32 });
-            at += bytes.len() as u64;
+            at = (at + bytes.len() as u64).next_multiple_of(STREAM_ALIGN);
         }
         let node = &self.kernel.node;
         let kernel = |what: &'static str| move |e| Error::kernel(what, e);

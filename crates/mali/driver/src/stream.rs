@@ -18,6 +18,8 @@ use tepui_mali_packets::cs::{
 use tepui_mali_packets::draw::Scissor;
 use tepui_mali_packets::{Packet, Problem, ProblemKind};
 
+/// Alignment of the address of a stream. source: panthor_drm.h, `drm_panthor_queue_submit`
+pub const STREAM_ALIGN: u64 = 64;
 /// Registers of jobs' state: the first ones.
 pub const STATE: usize = 66;
 /// First of the registers that hold a value for a few instructions, an even one; there are 18.

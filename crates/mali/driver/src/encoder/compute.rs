@@ -49,13 +49,6 @@ pub struct Compute {
     fau: Option<(Vec<u32>, u64)>,
 }
 
-impl Compute {
-    /// Forgets the table of resource tables: another's sets are next.
-    pub fn forget_resources(&mut self) {
-        self.resources = None;
-    }
-}
-
 /// What a dispatch takes from the command buffer's state.
 pub struct Inputs<'a> {
     /// Sets.
@@ -211,6 +204,26 @@ impl Encoder {
         let mut bytes = [0; LocalStorage::SIZE_BYTES];
         storage.pack_into(&mut bytes).map_err(packet)?;
         Ok(self.upload(&bytes, DESCRIPTOR_ALIGN)?.address)
+    }
+
+    /// Dispatches a program without descriptor sets.
+    ///
+    /// # Errors
+    /// As [`Encoder::dispatch_program`].
+    pub fn dispatch_code(
+        &mut self,
+        v: &Arc<Variant>,
+        push: &[u8; MAX_PUSH],
+        dispatch: &Dispatch,
+        condition: Option<Condition>,
+    ) -> Result<()> {
+        // The application's tables come back with its next dispatch.
+        self.compute.resources = None;
+        let sets = BindPoint::default();
+        let inputs = Inputs { sets: &sets, pushed: [0; MAX_SETS], push };
+        self.dispatch_program(v, &inputs, dispatch, condition)?;
+        self.compute.resources = None;
+        Ok(())
     }
 
     /// Dispatches a program.

@@ -4,12 +4,11 @@
 
 use tepui_mali_layout::{Layout, Modifier};
 use tepui_vulkan::backend::{Dispatch, Rendering};
-use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
+use tepui_vulkan::command::MAX_PUSH;
 use tepui_vulkan::{Error, Result};
 use tepui_vulkan_meta::{Arrangement, Launch, Level, Memory, MetaEncoder, Rectangle, Texels, View};
 
 use super::Encoder;
-use super::compute::Inputs;
 use super::subqueues::mask_of;
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
@@ -62,13 +61,7 @@ impl MetaEncoder for Encoder {
             *to = word.to_le_bytes();
         }
         let groups = [0, 1, 2].map(|k| launch.threads[k].div_ceil(v.workgroup[k]));
-        let sets = BindPoint::default();
-        let inputs = Inputs { sets: &sets, pushed: [0; MAX_SETS], push: &push };
-        // The application's tables come back with its next dispatch.
-        self.compute.forget_resources();
-        self.dispatch_program(&v, &inputs, &Dispatch::Direct([0; 3], groups), None)?;
-        self.compute.forget_resources();
-        Ok(())
+        self.dispatch_code(&v, &push, &Dispatch::Direct([0; 3], groups), None)
     }
 
     fn order(&mut self) -> Result<()> {

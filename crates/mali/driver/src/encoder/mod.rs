@@ -20,14 +20,11 @@ use tepui_vulkan_kit::arena::Upload;
 use crate::device::{Device, ThreadMemory, packet};
 use crate::kernel::{Bo, Queue, Work};
 use crate::shader::Variant;
-use crate::stream::SCRATCH;
+use crate::stream::{SCRATCH, STREAM_ALIGN};
 
 use compute::Compute;
 pub use subqueues::COUNTER_B;
 use subqueues::Subqueues;
-
-/// Alignment of streams. source: Mesa, panvk_vX_cmd_buffer.c (`alloc_cs_buffer`)
-const STREAM_ALIGN: u64 = 64;
 
 /// Records a command buffer.
 pub struct Encoder {

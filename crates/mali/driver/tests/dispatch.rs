@@ -1,0 +1,187 @@
+//! Dispatches, barriers and timestamps through the panthor interface on a virtual G610, with machine code that is written here.
+
+use std::sync::Arc;
+
+use tepui_drm::client::{RenderNode, Wait};
+use tepui_mali_driver::Mali;
+use tepui_mali_driver::device::Device;
+use tepui_mali_driver::encoder::{self, Encoder};
+use tepui_mali_driver::interface::FauWord;
+use tepui_mali_driver::kernel::{Bo, Kernel};
+use tepui_mali_driver::shader::{Code, Variant};
+use tepui_mali_driver::space::Window;
+use tepui_mali_kernel::Options;
+use tepui_sysval::SystemValue;
+use tepui_vulkan::backend::{Condition, Dispatch, Encoder as _};
+use tepui_vulkan::command::MAX_PUSH;
+use tepui_vulkan::dependency::{Dependency, Scope};
+use tepui_vulkan::vk;
+use tepui_vulkan_kit::arena::Mapped;
+
+/// `to[x] = from[x] + word`, of 32-bit words: addresses and the word are push constants, 64 threads to a workgroup.
+const ADD: &str = "
+    SHADDX.u64 r2, u0, r60.w0, shift:0x2
+    SHADDX.u64 r4, u2, r60.w0, shift:0x2
+    LOAD.i32.unsigned.slot0 @r6, r2, offset:0
+    NOP.wait0
+    IADD.u32 r6, r6, u4
+    STORE.i32.slot0 @r6, r4, offset:0
+    NOP.wait0
+    NOP.end";
+
+/// The number of workgroups in x, written by each thread to its own place: `to[x] = groups.x`.
+const COUNT: &str = "
+    SHADDX.u64 r4, u2, r60.w0, shift:0x2
+    MOV.i32 r6, u4
+    STORE.i32.slot0 @r6, r4, offset:0
+    NOP.wait0
+    NOP.end";
+
+struct Test {
+    model: Arc<tepui_mali_kernel::Device>,
+    device: Arc<Device>,
+}
+
+impl Test {
+    fn new() -> Test {
+        let chip = tepui_mali_chips::chip("mali-g610").unwrap();
+        let model = tepui_mali_kernel::Device::new(chip, Options::default());
+        let node = RenderNode::of_virtual(Arc::new(model.open()));
+        assert_eq!(tepui_mali_driver::chip(&node).unwrap().id, "mali-g610");
+        let kernel = Kernel::new(node, chip, vk::QueueGlobalPriority::MEDIUM).unwrap();
+        Test { model, device: Device::new(kernel).unwrap() }
+    }
+
+    fn buffer(&self, words: &[u32]) -> Bo {
+        let bo = Bo::new(&self.device.kernel, 4 * words.len() as u64, Window::Data).unwrap();
+        bo.write(0, bytemuck::cast_slice(words));
+        bo
+    }
+
+    fn program(&self, text: &str, last: SystemValue) -> Arc<Variant> {
+        let push = |offset| FauWord::System(SystemValue::Push { offset }, 0);
+        let code = Code {
+            bytes: tepui_mali_isa::asm::assemble(text).unwrap(),
+            data: Vec::new(),
+            fau: vec![push(0), push(4), push(8), push(12), FauWord::System(last, 0)],
+            preload: 1 << 12,
+            has_64_registers: false,
+            workgroup: [64, 1, 1],
+            shared_bytes: 0,
+            thread_bytes: 0,
+        };
+        Arc::new(Variant::new(&self.device, &code).unwrap())
+    }
+
+    fn submit(&self, commands: &[&Encoder]) {
+        let node = &self.device.kernel.node;
+        let done = node.create_sync(false).unwrap();
+        encoder::submit(&self.device, &[], commands, &[(done, 0)]).unwrap();
+        let wait = Wait { deadline_ns: i64::MAX, ..Wait::default() };
+        node.wait_syncs(&[done], &[0], wait).unwrap();
+        node.destroy_sync(done);
+        assert_eq!(self.model.faults(), []);
+        self.device.kernel.check().unwrap();
+    }
+}
+
+fn words(bo: &Bo, count: usize) -> Vec<u32> {
+    // SAFETY: the GPU is done with the buffer, which is larger.
+    let bytes = unsafe { std::slice::from_raw_parts(bo.host(), 4 * count) };
+    bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
+}
+
+fn push(from: &Bo, to: &Bo, word: u32) -> [u8; MAX_PUSH] {
+    let mut push = [0; MAX_PUSH];
+    push[..8].copy_from_slice(&from.address.to_le_bytes());
+    push[8..16].copy_from_slice(&to.address.to_le_bytes());
+    push[16..20].copy_from_slice(&word.to_le_bytes());
+    push
+}
+
+const GROUPS: Dispatch = Dispatch::Direct([0; 3], [4, 1, 1]);
+
+fn written() -> Dependency<Mali> {
+    let stages = vk::PipelineStageFlags2::COMPUTE_SHADER;
+    let write = vk::AccessFlags2::SHADER_STORAGE_WRITE;
+    Dependency::memory(
+        Scope::source(stages, write),
+        Scope::destination(stages, vk::AccessFlags2::SHADER_STORAGE_READ | write),
+    )
+}
+
+#[test]
+fn a_chain_of_dispatches_adds() {
+    let t = Test::new();
+    let numbers: Vec<u32> = (0..256).map(|n| n * n).collect();
+    let (a, b) = (t.buffer(&numbers), t.buffer(&[0; 256]));
+    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let mut e = Encoder::new(&t.device);
+    for (from, to, word) in [(&a, &b, 5), (&b, &a, 7), (&a, &b, 100)] {
+        e.dispatch_code(&add, &push(from, to, word), &GROUPS, None).unwrap();
+        let within = tepui_vulkan::dependency::Within::CommandBuffer;
+        let _ = e.barrier(&written(), within).unwrap();
+    }
+    e.finish().unwrap();
+    // Twice: the second submission begins with the sums of the first.
+    t.submit(&[&e]);
+    let sum = |extra: u32| numbers.iter().map(|n| n + extra).collect::<Vec<_>>();
+    assert_eq!((words(&a, 256), words(&b, 256)), (sum(12), sum(112)));
+    t.submit(&[&e, &e]);
+    assert_eq!(words(&b, 256), sum(136));
+}
+
+#[test]
+fn counts_come_from_memory_and_conditions_skip() {
+    let t = Test::new();
+    let (unused, to) = (t.buffer(&[0]), t.buffer(&[7; 512]));
+    let arguments = t.buffer(&[3, 1, 1]);
+    let yes = t.buffer(&[0, 1]);
+    let count = t.program(COUNT, SystemValue::NumWorkgroups { axis: 0 });
+    let mut e = Encoder::new(&t.device);
+    let indirect = Dispatch::Indirect([0; 3], arguments.address);
+    e.dispatch_code(&count, &push(&unused, &to, 0), &indirect, None).unwrap();
+    e.finish().unwrap();
+    t.submit(&[&e]);
+    let expected = |n: usize, value: u32| [vec![value; 64 * n], vec![7; 512 - 64 * n]].concat();
+    assert_eq!(words(&to, 512), expected(3, 3));
+    // The arguments are read when the stream runs.
+    arguments.write(0, &5u32.to_le_bytes());
+    t.submit(&[&e]);
+    assert_eq!(words(&to, 512), expected(5, 5));
+    for (word, inverted, runs) in [(0, false, false), (1, false, true), (0, true, true)] {
+        let to = t.buffer(&[7; 512]);
+        let mut e = Encoder::new(&t.device);
+        let condition = Condition { address: yes.address + 4 * word, inverted };
+        let push = push(&unused, &to, 0);
+        e.dispatch_code(&count, &push, &GROUPS, Some(condition)).unwrap();
+        // What follows is not skipped, and sees registers as they are.
+        let next = Dispatch::Direct([4, 0, 0], [2, 1, 1]);
+        e.dispatch_code(&count, &push, &next, None).unwrap();
+        e.finish().unwrap();
+        t.submit(&[&e]);
+        let first = if runs { 4 } else { 7 };
+        let all = [vec![first; 256], vec![2; 128], vec![7; 128]].concat();
+        assert_eq!(words(&to, 512), all, "{word} {inverted}");
+    }
+}
+
+#[test]
+fn a_fault_loses_the_device() {
+    let t = Test::new();
+    let to = t.buffer(&[0]);
+    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let mut e = Encoder::new(&t.device);
+    let mut push = push(&to, &to, 0);
+    push[..8].copy_from_slice(&0xdead_0000u64.to_le_bytes());
+    e.dispatch_code(&add, &push, &GROUPS, None).unwrap();
+    e.finish().unwrap();
+    let node = &t.device.kernel.node;
+    let done = node.create_sync(false).unwrap();
+    encoder::submit(&t.device, &[], &[&e], &[(done, 0)]).unwrap();
+    let wait = Wait { deadline_ns: i64::MAX, ..Wait::default() };
+    let _ = node.wait_syncs(&[done], &[0], wait);
+    let lost = t.device.kernel.check().unwrap_err();
+    assert_eq!(lost.code, vk::Result::ERROR_DEVICE_LOST, "{lost}");
+    assert_eq!(t.model.faults().len(), 1);
+}
