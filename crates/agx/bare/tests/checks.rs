@@ -76,6 +76,24 @@ fn an_unwritten_register_is_found() {
     assert!(text.contains("r4l is read, but was never written"), "{text}");
 }
 
+/// A comparison that chooses between two registers reads the one that it takes; comparing reads both of its operands.
+#[test]
+fn a_register_that_no_lane_chooses_is_not_read() {
+    let select = |a: u32, operands: &str| {
+        format!("mov_imm r1l, {a}\nmov_imm r2l, 7\nicmpsel ueq, r3l, r1l, 5, {operands}\nstop")
+    };
+    for (a, operands) in [(5, "r2l, r4l"), (6, "r4l, r2l"), (5, "2, r4l"), (6, "r4l, 2")] {
+        assert_eq!(reports(&select(a, operands)), [], "{a} {operands}");
+    }
+    for (a, operands) in [(6, "r2l, r4l"), (5, "r4l, r2l"), (6, "2, r4l"), (5, "r4l, 2")] {
+        let (kind, text) = one(&select(a, operands));
+        assert_eq!(kind, ReportKind::UnwrittenRegister, "{a} {operands}");
+        assert!(text.contains("r4l is read"), "{text}");
+    }
+    let (kind, _) = one("mov_imm r2l, 7\nicmpsel ueq, r3l, r4l, 5, r2l, r2l\nstop");
+    assert_eq!(kind, ReportKind::UnwrittenRegister);
+}
+
 #[test]
 fn unwritten_local_memory_is_found() {
     let (kind, text) = one("threadgroup_load i32, x, r1, 0, 0\nstop");

@@ -3,9 +3,10 @@
 use super::check::Checker;
 use super::exec::Handlers;
 use super::lanes::Lanes;
-use super::op::Next;
+use super::op::{Next, Op};
 use super::opcode::Opcode;
 use super::program::Program;
+use super::row::LANES;
 use crate::job::FaultKind;
 
 /// Reason why a SIMD-group stopped.
@@ -82,8 +83,11 @@ fn interpret(
         let Some(op) = ops.get(l.pc) else {
             break Some(end(l));
         };
-        if let (Some(checker), Some(footprints)) = (&mut l.checker, footprints) {
-            checker.before(l.code, footprints, l.pc, l.exec, l.alive);
+        if let Some(footprints) = footprints {
+            let first = chosen(l, op);
+            if let Some(checker) = &mut l.checker {
+                checker.before(l.code, footprints, l.pc, [l.exec, l.alive, first]);
+            }
         }
         if let Some(watch) = &watch {
             watch.before(l);
@@ -115,6 +119,16 @@ fn interpret(
     };
     l.executed += l.code.counts(since_jump..l.pc);
     outcome
+}
+
+/// The lanes that take the former of the two operands between which an operation chooses, if it does.
+fn chosen(l: &Lanes<'_, '_>, op: &Op) -> u32 {
+    let yes = match op.opcode {
+        Opcode::icmpsel => super::exec::int::icompare(l, op, op.aux[0]),
+        Opcode::fcmpsel => super::exec::float::fcompare(l, op, op.aux[0]),
+        _ => return 0,
+    };
+    (0..LANES).fold(0, |lanes, i| lanes | (yes.0[i] & 1) << i)
 }
 
 #[cold]

@@ -4,7 +4,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use tepui_agx_isa::{Access, File, Role};
+use tepui_agx_isa::operand::{Src, SrcKind};
+use tepui_agx_isa::{Access, File, Inst, Role};
 
 use super::super::access::TextureAccess;
 use super::super::code::Code;
@@ -21,6 +22,8 @@ pub const SLOTS: usize = 2;
 pub struct Footprint {
     /// Half-registers that are read, a range for each operand.
     pub reads: Vec<Range<u16>>,
+    /// The last of these operands are two of which each lane chooses one: which are registers.
+    pub choices: Option<[bool; 2]>,
     /// Half-registers that are written.
     pub writes: Vec<Range<u16>>,
     /// The slot that a load or another asynchronous write signals.
@@ -33,6 +36,20 @@ pub struct Footprint {
     pub texel: bool,
     /// An atomic, or a memory barrier that does not belong to a barrier of the workgroup.
     pub sync: bool,
+}
+
+impl Footprint {
+    /// The lanes in which a read has an effect, of those that execute: where the instruction chooses between two operands, those of `first`
+    /// take the former.
+    pub fn needs(&self, read: usize, exec: u32, first: u32) -> u32 {
+        let Some([x, y]) = self.choices else { return exec };
+        let from_end = self.reads.len() - read;
+        match (from_end, x, y) {
+            (1, _, true) => exec & !first,
+            (1, true, false) | (2, true, true) => exec & first,
+            _ => exec,
+        }
+    }
 }
 
 /// The checker's state of a program.
@@ -130,6 +147,12 @@ fn footprint(code: &Code, index: usize) -> Footprint {
             f.writes.push(halves(access));
         }
     }
+    let is_register = |s: &Src| matches!(s.kind, SrcKind::Reg(_));
+    f.choices = match inst {
+        Inst::Icmpsel(i) => Some([&i.x, &i.y].map(is_register)),
+        Inst::Fcmpsel(i) => Some([&i.x, &i.y].map(is_register)),
+        _ => None,
+    };
     match op.opcode {
         Opcode::dfdx | Opcode::dfdy => f.quad = true,
         Opcode::device_atomic => f.sync = true,

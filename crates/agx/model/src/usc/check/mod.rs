@@ -4,7 +4,8 @@
 //! never read.
 //!
 //! The run loop calls [`Checker::before`] before each instruction. It compares the registers that the
-//! instruction reads according to the table with those written so far, lane by lane. Memory
+//! instruction reads according to the table with those written so far, lane by lane; of two operands of which lanes choose one, the other counts
+//! as not read. Memory
 //! instructions call [`memory`] with their addresses. The static analysis of [`proof`] verifies the
 //! register use of most programs beforehand; these run as translated code, with the interpreter's
 //! memory instructions.
@@ -105,11 +106,11 @@ impl Registers {
 }
 
 impl Registers {
-    /// The mistake in the read of a half-register, with its lanes.
+    /// The mistake in the read of a half-register, with its lanes, if the lanes of `needed` use what they read.
     #[cold]
-    fn read(&self, half: usize, exec: u32) -> Option<(ReportKind, String, u32)> {
+    fn read(&self, half: usize, exec: u32, needed: u32) -> Option<(ReportKind, String, u32)> {
         let pending = (self.pending[0][half] | self.pending[1][half]) & exec;
-        let unwritten = !self.written[half] & exec;
+        let unwritten = !self.written[half] & needed;
         if pending != 0 {
             let slot = usize::from(self.pending[0][half] & exec == 0);
             let what =
@@ -179,9 +180,16 @@ impl Checker {
         self.audit.as_mut()
     }
 
-    /// Checks instruction `index` before it executes in the lanes of `exec`.
+    /// Checks instruction `index` before it executes in the lanes of `exec`. If it chooses between two operands
+    /// ([`Footprint::choices`]), lanes of `first` take the former.
     #[inline(never)]
-    pub fn before(&mut self, code: &Code, all: &Footprints, index: usize, exec: u32, alive: u32) {
+    pub fn before(
+        &mut self,
+        code: &Code,
+        all: &Footprints,
+        index: usize,
+        [exec, alive, first]: [u32; 3],
+    ) {
         let Some(footprint) = all.of.get(index) else { return };
         let Some(mut registers) = self.registers.take() else { return };
         let r = &mut *registers;
@@ -190,7 +198,7 @@ impl Checker {
         {
             r.pending[slot].fill(0);
         }
-        for halves in &footprint.reads {
+        for (read, halves) in footprint.reads.iter().enumerate() {
             let halves = usize::from(halves.start)..usize::from(halves.end);
             let written = r.written[halves.clone()].iter().fold(u32::MAX, |all, &w| all & w);
             let mut pending = 0;
@@ -199,8 +207,9 @@ impl Checker {
             }
             // One report is enough of a register that is wrong in both halves.
             if (!written | pending) & exec != 0
+                && let needed = footprint.needs(read, exec, first)
                 && let Some((kind, what, lanes)) =
-                    halves.clone().find_map(|half| r.read(half, exec))
+                    halves.clone().find_map(|half| r.read(half, exec, needed))
             {
                 self.report(code, index, kind, what, lanes);
             }
