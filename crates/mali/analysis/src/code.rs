@@ -2,7 +2,7 @@
 
 use tepui_mali_isa::inst::BYTES;
 use tepui_mali_isa::modifier::Slot;
-use tepui_mali_isa::modifier::fields::EQ;
+use tepui_mali_isa::modifier::fields::{ABSOLUTE, EQ};
 use tepui_mali_isa::operand::CONSTANTS;
 use tepui_mali_isa::{DecodeError, Flow, Inst, Op, Operand, Swizzle};
 
@@ -168,13 +168,14 @@ fn is_always_taken(inst: &Inst) -> bool {
     inst.op == Op::BRANCHZ && inst.flag(&EQ) && inst.sources.iter().all(|s| zero(s.operand))
 }
 
-/// The target of a branch: an instruction, or the end of the program. BLEND branches over a call of a blend shader.
+/// The target of a branch: an instruction, or the end of the program. BLEND branches over a call of a blend shader, which returns
+/// to what follows.
 fn target(n: usize, inst: &Inst) -> Result<Option<usize>, CodeError> {
     let leaves = CodeError::Target { offset: n * BYTES };
     let by = match inst.op {
         Op::BRANCHZ => inst.immediate("offset"),
         Op::BLEND => inst.immediate("target").filter(|&by| by != 0),
-        Op::BRANCHZI => return Err(leaves),
+        Op::BRANCHZI if !inst.flag(&ABSOLUTE) => return Err(leaves),
         _ => None,
     };
     let to = |by: i64| usize::try_from(n as i64 + 1 + by).map_err(|_| leaves);

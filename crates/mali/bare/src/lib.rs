@@ -100,6 +100,10 @@ impl Machine {
         if self.gpu.chip().arch.0 < 10 {
             return Err(Error::Chip(self.gpu.chip().id));
         }
+        if program.code.is_empty() {
+            // A program without instructions is not run.
+            return Ok(JobStats::default());
+        }
         let mut m = Block::new();
         let code = m.place(&program.code);
         let data = m.place(&program.data);
@@ -200,6 +204,8 @@ fn uniforms(
             }
             FauWord::System(SystemValue::NumWorkgroups { axis }, _) => groups[usize::from(axis)],
             FauWord::System(..) => return Err(Error::Unbound("such system value")),
+            FauWord::Viewport { .. } => return Err(Error::Unbound("viewport")),
+            FauWord::TileConversion(_) => return Err(Error::Unbound("render target")),
             FauWord::Buffer { set, binding, element, word: at } => {
                 let buffer = bindings.buffers.get(&(set, binding, element));
                 buffer.map_or(0, |b| word(b, 4 * at as usize))

@@ -9,6 +9,11 @@ use tepui_sysval::SystemValue;
 /// Words of fast-access uniforms that instructions can name: four pages of 64.
 pub const MAX_FAU_WORDS: usize = 256;
 
+/// Maximum number of words that are numbers of the program.
+const MAX_CONSTANTS: usize = 32;
+/// Words after which no numbers are added, so that what has to be there has a place.
+const MAX_WORDS_WITH_CONSTANTS: usize = 160;
+
 /// Bits of the index in a handle.
 const INDEX_BITS: u32 = 24;
 
@@ -92,6 +97,15 @@ pub enum FauWord {
         /// Word in the buffer; words past its end are 0.
         word: u32,
     },
+    /// The viewport's factor for a direction of normalised coordinates, or what is added then, as a float.
+    Viewport {
+        /// 0 to 2.
+        axis: u8,
+        /// What is added.
+        offset: bool,
+    },
+    /// The conversion descriptor of a render target, for reads of the tile buffer.
+    TileConversion(u8),
     /// A word of the address of [`Program::data`](crate::Program::data).
     DataAddress(u8),
     /// A number.
@@ -131,13 +145,37 @@ impl Fau {
         u8::try_from(at + self.reserved).ok()
     }
 
+    /// Whether there may be more numbers.
+    fn takes_constants(&self) -> bool {
+        let count = self.words.iter().filter(|w| matches!(w, FauWord::Constant(_))).count();
+        count < MAX_CONSTANTS && self.words.len() < MAX_WORDS_WITH_CONSTANTS
+    }
+
+    /// The number of a word with a number; `None` if as many numbers are there as may be.
+    pub fn constant(&mut self, value: u32) -> Option<u8> {
+        let word = FauWord::Constant(value);
+        let known = self.words.contains(&word) || self.takes_constants();
+        if known { self.word(word) } else { None }
+    }
+
+    /// The number of the first word of a slot with a number in its low half; `None` as for [`Fau::constant`].
+    pub fn constant_pair(&mut self, value: u32) -> Option<u8> {
+        let words = [FauWord::Constant(value), FauWord::Unused];
+        let known = self.find_pair(words).is_some() || self.takes_constants();
+        if known { self.pair(words) } else { None }
+    }
+
+    /// Where two words are in one slot, among those that are not the driver's.
+    fn find_pair(&self, words: [FauWord; 2]) -> Option<usize> {
+        (0..self.words.len().saturating_sub(1))
+            .find(|&at| (at + self.reserved).is_multiple_of(2) && self.words[at..at + 2] == words)
+    }
+
     /// The number of the first of two words in one slot of 64 bits.
     pub fn pair(&mut self, words: [FauWord; 2]) -> Option<u8> {
-        let is_there = |at: usize| (at + self.reserved).is_multiple_of(2);
-        let found = (0..self.words.len().saturating_sub(1))
-            .find(|&at| is_there(at) && self.words[at..at + 2] == words);
+        let found = self.find_pair(words);
         let at = found.unwrap_or_else(|| {
-            if !is_there(self.words.len()) {
+            if !(self.words.len() + self.reserved).is_multiple_of(2) {
                 self.words.push(FauWord::Unused);
             }
             self.words.extend(words);

@@ -7,6 +7,7 @@
 //! - [`prepare`]: the passes of [`tepui_passes`] in the order in which Valhall needs them; [`mod@target`] has their parameters
 //! - [`interface`]: resource tables and fast-access uniforms, between a program and its driver; [`preload`]: the registers that
 //!   hold something at the start
+//! - [`stage`]: properties of graphics programs; `effects`: discards
 //! - `select`: instruction selection, which keeps the hardware's rules for uniforms and constants
 //! - [`mir`]: the machine IR, which [`tepui_backend`] optimises, schedules and gives registers
 //! - `emit`: branches, dependency slots, the flow field, marks of last uses, encoding
@@ -14,28 +15,35 @@
 //!
 //! Start reading at [`compile`].
 
+mod effects;
 mod emit;
 pub mod error;
 pub mod interface;
 pub mod mir;
 pub mod preload;
 mod select;
+pub mod stage;
 pub mod stats;
 pub mod target;
 
 pub use error::{Error, Result};
 pub use interface::{Binding, FauWord, Layout};
+pub use stage::{Entry, FragmentInfo, StageInfo, VertexInfo};
 pub use stats::Stats;
 pub use tepui_backend::dot;
 pub use tepui_backend::values::{self, Names};
 
 use interface::Fau;
 use mir::{FULL_OCCUPANCY, Function, REGISTERS, Valhall};
+use select::{Part, Request};
 use target::target;
 use tepui_backend::{Budget, Finished, finish};
 use tepui_ir::{Loc, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
-use tepui_passes::{fold_offsets, push_words, uniform_operands, vectorise};
+use tepui_passes::{
+    flatten_discards, fold_offsets, lower_quads, nan_selects, push_words, uniform_operands,
+    vectorise,
+};
 use tepui_regalloc::Error as RegistersError;
 
 /// Minimum number of registers that a limit can leave.
@@ -54,6 +62,8 @@ pub struct Options<'a> {
     pub layout: Option<&'a Layout>,
     /// Accesses of buffers out of bounds are defined.
     pub robust: bool,
+    /// The resource table of vertex attributes: the one of location N has the index N.
+    pub attribute_table: u8,
     /// Words at the start of fast-access uniforms that are the driver's own.
     pub reserved_fau: u8,
     /// Words of uniform buffers that the driver can put into fast-access uniforms.
@@ -83,6 +93,8 @@ pub struct Program {
     pub fau: Vec<FauWord>,
     /// Registers that the hardware must preload: bit N is r48 + N.
     pub preload: u16,
+    /// Properties of its stage.
+    pub stage: StageInfo,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
     /// Invocations of a workgroup.
@@ -133,7 +145,14 @@ pub fn prepare(
     if options.robust {
         p.with(s, "mark_robust", vectorise::mark_robust);
     }
+    lower_stage(s, &mut p);
     p.optimise(s);
+    if p.with(s, "flatten_discards", flatten_discards::run) {
+        p.optimise(s);
+    }
+    if p.with(s, "nan_selects", nan_selects::run) {
+        p.run(s, "dce");
+    }
     if p.with(s, "fold_offsets", fold_offsets::run) {
         for name in ["simplify", "dce", "licm", "vectorise", "simplify", "dce"] {
             p.run(s, name);
@@ -173,13 +192,25 @@ fn push(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Prepared
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
 pub fn lower(s: &mut Shader, _: &Options<'_>, look: &mut dyn FnMut(&'static str, &Shader)) {
     let mut p = Pipeline::new(target().lanes, look);
+    lower_stage(s, &mut p);
     lower_rest(s, &mut p);
+}
+
+/// Lowers what is a stage's own, before all other passes.
+fn lower_stage(s: &mut Shader, p: &mut Pipeline<'_>) {
+    p.with(s, "lower_quads", lower_quads::run);
 }
 
 fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
     let target = target();
     tepui_passes::target::lower_textures(s, &target, p);
     p.run(s, "lower_atomics");
+    p.run(s, "lower_io");
+    if p.with(s, "effects", effects::run) {
+        for name in ["promote", "control", "simplify", "dce"] {
+            p.run(s, name);
+        }
+    }
     p.with(s, "uniform_operands", |s| uniform_operands::run(s, &|_, _| Vec::new()));
     // Selection refuses what is left, and names it.
     let _ = tepui_passes::target::lower(s, &target, p);
@@ -236,38 +267,101 @@ fn back_end(
             &own
         }
     };
-    let fau = Fau::new(options.reserved_fau.into());
-    let selected = select::select(s, layout, &prepared.words, fau, options.names)?;
-    let mut f = selected.function;
-    after("select", Snapshot::Mir(&f));
-    let finished = allocate(&mut f, s.info.scratch_bytes, options, after)?;
-    let listing = emit::run(&finished.code);
-    let encoded = emit::encode(&listing)?;
-    let uniforms = f.value_locations.as_mut().map(|m| std::mem::take(&mut m.uniforms));
-    let names = uniforms.map_or(Names::default(), |uniforms| {
-        let registers = values::place(&finished.held, &listing.lines, &encoded.locs);
-        Names::new(&values::Values { registers, uniforms }, s)
-    });
-    let fau = selected.fau.into_words();
-    let mut stats = Stats::default();
-    stats.count(&listing);
-    stats.bytes = encoded.code.len() as u32;
-    stats.registers = used_registers(&listing).into();
-    stats.spills = finished.spilled.stores;
-    stats.fills = finished.spilled.loads;
-    stats.scratch = finished.spilled.scratch_bytes;
-    stats.fau = fau.len() as u32;
-    Ok(Program {
-        code: encoded.code,
-        data: s.data.clone(),
-        fau,
-        preload: selected.preload,
-        shared_bytes: s.info.shared_bytes,
-        workgroup_size: s.info.workgroup_size,
-        stats,
-        locs: encoded.locs,
-        names,
-    })
+    let request = Request {
+        layout,
+        pushed: &prepared.words,
+        part: Part::Whole,
+        attribute_table: options.attribute_table,
+        value_locations: options.names,
+    };
+    let mut c =
+        Compilation { s, request, options, after, fau: Fau::new(options.reserved_fau.into()) };
+    let mut program = match s.info.stage {
+        Stage::Vertex => c.vertex()?,
+        Stage::Fragment => {
+            let stage = StageInfo::Fragment(stage::fragment(s));
+            Program { stage, ..c.part(Part::Whole)? }
+        }
+        _ => c.part(Part::Whole)?,
+    };
+    program.fau = c.fau.into_words();
+    program.stats.fau = program.fau.len() as u32;
+    Ok(program)
+}
+
+/// A shader that is compiled, in one part or several.
+struct Compilation<'a> {
+    s: &'a Shader,
+    request: Request<'a>,
+    options: &'a Options<'a>,
+    after: &'a mut dyn FnMut(&'static str, Snapshot<'_>),
+    /// The uniforms of all parts.
+    fau: Fau,
+}
+
+impl Compilation<'_> {
+    fn part(&mut self, part: Part) -> Result<Program> {
+        let (s, options) = (self.s, self.options);
+        let request = Request { part, ..self.request };
+        let selected = select::select(s, request, std::mem::take(&mut self.fau))?;
+        self.fau = selected.fau;
+        let mut f = selected.function;
+        (self.after)("select", Snapshot::Mir(&f));
+        let finished = allocate(&mut f, s.info.scratch_bytes, options, self.after)?;
+        let listing = emit::run(&finished.code);
+        let encoded = emit::encode(&listing)?;
+        let uniforms = f.value_locations.as_mut().map(|m| std::mem::take(&mut m.uniforms));
+        let names = uniforms.map_or(Names::default(), |uniforms| {
+            let registers = values::place(&finished.held, &listing.lines, &encoded.locs);
+            Names::new(&values::Values { registers, uniforms }, s)
+        });
+        let mut stats = Stats::default();
+        stats.count(&listing);
+        stats.bytes = encoded.code.len() as u32;
+        stats.registers = used_registers(&listing).into();
+        stats.spills = finished.spilled.stores;
+        stats.fills = finished.spilled.loads;
+        stats.scratch = finished.spilled.scratch_bytes;
+        Ok(Program {
+            code: encoded.code,
+            data: s.data.clone(),
+            fau: Vec::new(),
+            preload: selected.preload,
+            stage: StageInfo::Compute,
+            shared_bytes: s.info.shared_bytes,
+            workgroup_size: s.info.workgroup_size,
+            stats,
+            locs: encoded.locs,
+            names,
+        })
+    }
+
+    /// The programs of a vertex shader, one after the other.
+    fn vertex(&mut self) -> Result<Program> {
+        let mut info = stage::vertex(self.s)?;
+        let mut program = self.part(Part::Position)?;
+        if info.point_size {
+            let other = self.part(Part::PositionWithoutSize)?;
+            info.without_point_size = Some(append(&mut program, &other));
+        }
+        if info.varying_bytes > 0 {
+            let other = self.part(Part::Varying)?;
+            info.varying = Some(append(&mut program, &other));
+        }
+        program.stage = StageInfo::Vertex(info);
+        Ok(program)
+    }
+}
+
+/// Appends a program's code. source: Mesa, va_pack.c (`bi_pack_valhall`): programs begin at multiples of 128 bytes
+fn append(program: &mut Program, other: &Program) -> Entry {
+    const ALIGN: usize = 128;
+    let offset = (program.code.len() + 16).next_multiple_of(ALIGN);
+    program.code.resize(offset, 0);
+    program.code.extend(&other.code);
+    let offset = offset as u32;
+    program.locs.extend(other.locs.iter().map(|&(at, loc)| (at + offset, loc)));
+    Entry { offset, preload: other.preload, stats: other.stats }
 }
 
 /// The shared passes on the machine IR. A program that does not fit into half the register file, where vectors find fewer places, is
@@ -314,8 +408,9 @@ fn used_registers(listing: &emit::Listing) -> u16 {
 /// Refuses shaders that no dispatch can have, and stages that are not compiled. source: Mesa, panvk_vX_physical_device.c
 /// (`maxComputeWorkGroupInvocations`, `maxComputeSharedMemorySize`)
 fn limits(s: &Shader) -> Result<()> {
-    if s.info.stage != Stage::Compute {
-        return Err(Error::Feature("another stage than compute"));
+    match s.info.stage {
+        Stage::Compute | Stage::Fragment | Stage::Vertex => {}
+        _ => return Err(Error::Feature("tessellation or geometry as a stage of its own")),
     }
     let threads: u64 = s.info.workgroup_size.iter().map(|&n| u64::from(n)).product();
     check_limit("invocations of a workgroup", threads, 1024)?;

@@ -8,6 +8,7 @@
 //! A unit of registers is a register of 32 bits. Values of fewer bits take one; the bits above theirs are undefined. Truth values
 //! are 0 or 1. Values of 64 bits are two values.
 
+use crate::preload;
 use tepui_backend::{Grouping, Machine, Operand as BackendOperand};
 use tepui_ir::Type;
 use tepui_mali_isa::modifier::fields::{SLOT, UNSIGNED};
@@ -38,6 +39,8 @@ pub const PAIR: RegClass = words(2);
 pub const REGISTERS: u16 = 64;
 /// Registers with which a shader core holds twice as many threads.
 pub const FULL_OCCUPANCY: u16 = 32;
+/// The register of the return address of blend shaders.
+pub const LINK: u16 = 48;
 /// Maximum bytes of scratch memory for spilled values.
 pub const MAX_SCRATCH: u32 = 1 << 20;
 
@@ -268,10 +271,7 @@ impl Inst {
     pub fn source_units(&self, at: usize) -> u8 {
         let row = self.op.row();
         let wide = row.source_width(&row.form.sources[at]) == 64;
-        // A texture operand of 32 bits names texture and sampler together.
-        let narrow = row.form.modifiers.iter().any(|m| m.kind.name == "wide_indices")
-            && !self.has(&isa::modifier::fields::WIDE_INDICES);
-        if wide && self.sources[at].swizzle == Swizzle::Identity && !narrow { 2 } else { 1 }
+        if wide && self.sources[at].swizzle == Swizzle::Identity { 2 } else { 1 }
     }
 
     /// Whether it is a message to a unit outside of the execution engine.
@@ -452,9 +452,29 @@ impl Target for Valhall {
         1
     }
 
+    fn source(inst: &Inst, source: usize) -> Constraint {
+        // source: Mesa, bi_ra.c (`bi_allocate_registers`)
+        match (inst.op, source) {
+            (Op::ATEST, 0) if inst.sources[0].fixed().is_none() => {
+                Constraint::Fixed(preload::COVERAGE.into())
+            }
+            (Op::BLEND, 0) => Constraint::Fixed(0),
+            _ => Constraint::Any,
+        }
+    }
+
+    fn clobbers(inst: &Inst) -> RegSet {
+        match inst.op {
+            // Those that a blend shader may change.
+            Op::BLEND => RegSet::range(0..16).union(RegSet::range(LINK..LINK + 1)),
+            _ => RegSet::EMPTY,
+        }
+    }
+
     fn result(inst: &Inst, _: usize) -> Constraint {
         // source: Mesa, bi_ra.c (`bi_is_tied`)
         match inst.op {
+            Op::ATEST | Op::ZS_EMIT => Constraint::Fixed(preload::COVERAGE.into()),
             Op::ATOM_RETURN_I32 | Op::ATOM_RETURN_I64 => Constraint::Tied(0),
             _ => Constraint::Any,
         }

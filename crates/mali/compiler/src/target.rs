@@ -44,7 +44,8 @@ pub fn target() -> Target {
         min_int_bits: 32,
         addresses: None,
         subgroups: NO_SUBGROUPS,
-        tex: Tex::all(),
+        // Layers are rounded by selection and clamped by the hardware.
+        tex: Tex::all().difference(Tex::ARRAY_LAYER),
         buffers: false,
         float64: false,
     }

@@ -47,6 +47,6 @@ fn arrays_are_added() {
     Model::new().execute(&program, &first, &mut memory, [2, 1, 1]).expect("it runs");
     assert_eq!(memory.buffers[&(0, 2, 0)], floats(&|k| 0.5 - 2.0 * k as f32));
     let text = disasm::program(&program.program.code);
-    assert_eq!(program.program.stats.instructions, 9, "{text}");
+    assert_eq!(program.program.stats.instructions, 7, "{text}");
     assert_eq!(program.program.preload, 1 << (60 - 48));
 }

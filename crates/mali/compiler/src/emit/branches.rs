@@ -1,7 +1,7 @@
 //! Structured control flow as branches.
 
 use super::Listing;
-use crate::mir::{Ctl, Fixed, Inst, Place, Source};
+use crate::mir::{Ctl, Fixed, Inst, LINK, Place, Source};
 use tepui_backend::listing::{At, Label, Line};
 use tepui_ir::Loc;
 use tepui_mali_isa::Op;
@@ -52,6 +52,9 @@ fn xor(to: u16, a: u16, b: u16) -> Inst {
 
 /// The instructions of one that allocation has made, which the hardware may not have.
 fn expand(inst: &Inst, mut f: impl FnMut(Inst)) {
+    if inst.op == Op::BLEND {
+        return blend(inst, f);
+    }
     if inst.op != Op::SEG_ADD_U64 {
         return f(*inst);
     }
@@ -65,6 +68,28 @@ fn expand(inst: &Inst, mut f: impl FnMut(Inst)) {
     high.dest = inst.dest + 1;
     high.sources[0].place = Place::Fixed(Fixed::Special(pointer, 1));
     f(high);
+}
+
+/// A blend, and the call of a blend shader where the descriptor names one: fixed functions skip it. source: Mesa, va_pack.c
+/// (`va_lower_blend`)
+fn blend(inst: &Inst, mut f: impl FnMut(Inst)) {
+    use tepui_mali_isa::Special;
+    use tepui_mali_isa::modifier::fields::ABSOLUTE;
+    /// Instructions of the call.
+    const CALL: i64 = 2;
+    let Place::Fixed(Fixed::Special(descriptor, _)) = inst.sources[0].place else {
+        return f(*inst);
+    };
+    f(inst.immediate(0, CALL));
+    // The program counter is that of the next instruction: the branch.
+    let mut link = Inst::new(Op::IADD_IMM_I32).immediate(0, tepui_mali_isa::inst::BYTES as i64);
+    link.dest = LINK;
+    link.sources[0].place = Place::Fixed(Fixed::Special(Special::ProgramCounter, 0));
+    f(link);
+    let mut call = Inst::new(Op::BRANCHZI).flag(&EQ, true).flag(&ABSOLUTE, true);
+    call.sources[0].place = Place::Fixed(Fixed::Constant(0));
+    call.sources[1].place = Place::Fixed(Fixed::Special(descriptor, 1));
+    f(call);
 }
 
 /// Orders the steps of all blocks.

@@ -4,13 +4,23 @@
 //! another flow, or the wait is needed on one path only, an empty instruction carries it.
 
 use super::Listing;
-use super::branches::is_jump;
 use crate::mir::Inst;
 use tepui_backend::Line;
 use tepui_mali_isa::{Flow, Op};
 
+/// Slots that `wait0126` and `wait` wait for in addition.
+pub(super) const EARLY: u32 = 1 << 6;
+/// See [`EARLY`].
+pub(super) const LATE: u32 = 1 << 7;
+
 /// The flow that waits for slots.
 fn wait(slots: u32) -> Flow {
+    if slots & LATE != 0 {
+        return Flow::Wait;
+    }
+    if slots & EARLY != 0 {
+        return Flow::Wait0126;
+    }
     match slots & 7 {
         1 => Flow::Wait0,
         2 => Flow::Wait1,
@@ -34,6 +44,7 @@ fn waited(flow: Flow) -> Option<u32> {
         Flow::Wait02 => 5,
         Flow::Wait12 => 6,
         Flow::Wait012 => 7,
+        Flow::Wait0126 => 7 | EARLY,
         _ => return None,
     })
 }
@@ -46,6 +57,10 @@ pub(super) fn run(listing: &Listing, waits: &[u32]) -> Listing {
         if let Some(label) = line.target {
             is_target[listing.labels[label as usize] as usize] = true;
         }
+    }
+    for (n, line) in listing.lines.iter().enumerate() {
+        // Fixed functions of a blend go on after the call of a blend shader.
+        is_target[n + 1] |= line.inst.op == Op::BRANCHZI;
     }
     let mut out = Listing { labels: Vec::new(), lines: Vec::new(), ..listing.clone() };
     // The new position of each line.
@@ -76,7 +91,7 @@ pub(super) fn run(listing: &Listing, waits: &[u32]) -> Listing {
             _ => Flow::None,
         };
         out.lines.push(line);
-        let falls = !is_jump(&line.inst) && line.inst.op != Op::BRANCHZ;
+        let falls = !matches!(line.inst.op, Op::BRANCHZ | Op::BRANCHZI);
         if is_target[n + 1] && n + 1 < count && falls {
             reconverge(&mut out, line);
         }
@@ -106,7 +121,11 @@ fn end(out: &mut Listing) {
         out.lines.iter().any(|l| l.target.is_some_and(|t| out.labels[t as usize] >= count));
     match out.lines.last_mut() {
         None => {}
-        Some(last) if !is_target && last.inst.flow == Flow::None => last.inst.flow = Flow::End,
+        Some(last)
+            if !is_target && last.inst.flow == Flow::None && last.inst.op != Op::BRANCHZI =>
+        {
+            last.inst.flow = Flow::End;
+        }
         Some(last) => {
             let nop = Inst { flow: Flow::End, ..Inst::new(Op::NOP) };
             let line = Line { inst: nop, target: None, ..*last };

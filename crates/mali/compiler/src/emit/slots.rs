@@ -5,9 +5,11 @@
 //! for each memory: one that loads read and stores write, one that stores write and loads read.
 
 use super::Listing;
+use super::field::{EARLY, LATE};
 use crate::mir::{Inst, Memory, Place, words};
 use tepui_mali_isa::Op;
 use tepui_mali_isa::modifier::Slot;
+use tepui_mali_isa::table::field::Unit;
 use tepui_regalloc::RegSet;
 use tepui_regalloc::pending::{self, Access, Asynchronous, Pending};
 
@@ -17,6 +19,9 @@ const SLOTS: usize = 3;
 const STORES: usize = 2;
 /// First of the units that stand for memories.
 const MEMORY: u16 = 64;
+/// The unit of the hidden register of interpolation, which loads of varyings write. A quad that diverges must not have any under
+/// way. source: Mesa, va_insert_flow.c
+const POSITION: u16 = 80;
 
 /// The units of a memory: of loads under way, and of stores under way.
 fn units(memory: Memory) -> Option<[u16; 2]> {
@@ -54,6 +59,11 @@ pub(crate) fn registers(inst: &Inst) -> [RegSet; 3] {
     [now, later, read]
 }
 
+/// Whether an instruction interpolates.
+fn is_varying(inst: &Inst) -> bool {
+    matches!(inst.op.row().form.unit, Unit::Varying | Unit::VaryingTexture)
+}
+
 struct Messages<'a> {
     lines: &'a [tepui_backend::Line<Inst>],
     /// Whether each line is a store that no earlier store can overlap.
@@ -73,6 +83,11 @@ impl Asynchronous<SLOTS> for Messages<'_> {
         let inst = self.inst(line);
         let [now, later, read] = registers(inst);
         let mut access = Access { reads: read, writes: now.union(later) };
+        if is_varying(inst) {
+            access.writes.add(unit(POSITION));
+        } else if inst.op == Op::BRANCHZ {
+            access.reads.add(unit(POSITION));
+        }
         if let Some([loads, stores]) = units(inst.memory) {
             if inst.is_load() {
                 access.reads.add(unit(stores));
@@ -93,6 +108,9 @@ impl Asynchronous<SLOTS> for Messages<'_> {
         }
         let [_, later, _] = registers(inst);
         let mut access = Access { reads: RegSet::EMPTY, writes: later };
+        if is_varying(inst) {
+            access.writes.add(unit(POSITION));
+        }
         if let Some([loads, stores]) = units(inst.memory) {
             match inst.is_load() {
                 true => access.reads.add(unit(loads)),
@@ -154,7 +172,30 @@ pub(super) fn run(listing: &mut Listing) -> Vec<u32> {
             line.inst = line.inst.with(slot);
         }
     }
-    slots.iter().map(|s| s.waits).collect()
+    let mut waits: Vec<u32> = slots.iter().map(|s| s.waits).collect();
+    wait_for_tests(listing, &mut waits);
+    waits
+}
+
+/// Adds waits for the hardware's own tests of depth and stencil, which are under way when a fragment program starts, and for what
+/// earlier fragments do to the pixel.
+fn wait_for_tests(listing: &Listing, waits: &mut [u32]) {
+    let mut done = 0;
+    let mut targets: Vec<u32> =
+        listing.lines.iter().filter_map(|l| l.target.map(|t| listing.labels[t as usize])).collect();
+    targets.sort_unstable();
+    for (n, line) in listing.lines.iter().enumerate() {
+        if targets.binary_search(&(n as u32)).is_ok() {
+            done = 0;
+        }
+        let needed = match line.inst.op {
+            Op::ATEST | Op::ZS_EMIT => EARLY,
+            Op::BLEND | Op::LD_TILE | Op::ST_TILE => EARLY | LATE,
+            _ => 0,
+        };
+        waits[n] |= needed & !done;
+        done |= needed;
+    }
 }
 
 /// An access that later ones are compared with: its address and its bytes.

@@ -21,6 +21,7 @@ impl Select<'_> {
                 self.set(s.result(i), &comps);
             }
             (Op::Barrier, Attrs::Barrier(b)) => self.barrier(b),
+            (Op::DdxCoarse | Op::DdxFine | Op::DdyCoarse | Op::DdyFine, _) => self.derivative(i),
             (Op::Ballot, _) => {
                 let c = self.comp(s.arg(i, 0), 0);
                 let o = self.opnd(c);
@@ -120,7 +121,12 @@ impl Select<'_> {
             Builtin::SubgroupInvocationId => {
                 vec![Comp::Uniform(Fixed::Special(Special::LaneId, 0))]
             }
-            _ => return self.refuse(i, format!("{} is not compiled for Mali yet", b.name())),
+            _ => match self.vertex_builtin(i, b)? {
+                Some(c) => vec![c],
+                None => {
+                    return self.refuse(i, format!("{} is not compiled for Mali yet", b.name()));
+                }
+            },
         })
     }
 

@@ -20,8 +20,8 @@ const MAX_BYTES: u32 = 16;
 const TABLES: u32 = 62;
 /// Bytes of a descriptor.
 const DESCRIPTOR_BYTES: u32 = 32;
-/// Offset of the size in a buffer's descriptor.
-const SIZE_OFFSET: u32 = 4;
+/// The word of the size in a buffer's descriptor.
+const SIZE_WORD: u32 = 1;
 
 /// Where an access goes.
 #[derive(Clone, Copy)]
@@ -173,10 +173,21 @@ impl Select<'_> {
         d
     }
 
-    /// The size of a buffer: a word of its descriptor, which the table of tables has.
+    /// The size of a buffer: a word of its descriptor.
     fn buffer_size(&mut self, i: Inst) -> Result<Comp> {
         let (table, first, rest) = self.descriptor_index(i, self.s.arg(i, 0), false)?;
-        let at = first * DESCRIPTOR_BYTES + SIZE_OFFSET;
+        Ok(Comp::Val(self.descriptor_word(table, first, rest, SIZE_WORD)))
+    }
+
+    /// A word of a descriptor, which the table of tables has.
+    pub(super) fn descriptor_word(
+        &mut self,
+        table: u32,
+        first: u32,
+        rest: Option<Val>,
+        word: u32,
+    ) -> Val {
+        let at = first * DESCRIPTOR_BYTES + 4 * word;
         let offset = match rest {
             None => Opnd::imm(at),
             Some(v) => {
@@ -188,7 +199,7 @@ impl Select<'_> {
         let d = self.f.val(WORD);
         let inst = Isa::new(IsaOp::LD_BUFFER_I32).staged(0, 1).flag(&UNSIGNED, true);
         self.isa(inst, &[d], &[], &[offset, Opnd::imm(handle(TABLES, table))]);
-        Ok(Comp::Val(d))
+        d
     }
 
     fn place(&mut self, i: Inst, by_address: bool) -> Result<Place> {

@@ -9,19 +9,25 @@ mod alu;
 mod bits;
 mod cond;
 mod convert;
+mod fragment;
 mod group;
+mod image;
 mod math;
 mod memory;
 mod operand;
+mod stage;
+mod texture;
+mod vertex;
 
 use crate::error::{Error, Result};
 use crate::interface::{Fau, FauWord, Layout};
 use crate::mir::Ctl;
 use crate::mir::{Comp, Fixed, Function, Inst as Isa, MOp, RegClass, Val, Valhall, WORD};
 pub(crate) use operand::Opnd;
+pub(crate) use stage::Part;
 use std::ops::{Deref, DerefMut};
 use tepui_backend::{Builder, walk};
-use tepui_ir::{Inst, Op, Shader, Value};
+use tepui_ir::{Inst, Shader, Stage, Value};
 use tepui_mali_isa::Op as IsaOp;
 use tepui_mali_isa::modifier::fields::EQ;
 use tepui_sysval::SystemValue;
@@ -37,6 +43,11 @@ pub(crate) struct Select<'a> {
     pushed: &'a [FauWord],
     /// Registers that hold something at the start, by their number from r48 on.
     preloaded: [Option<Val>; 16],
+    /// The part of the shader that is selected.
+    part: Part,
+    /// The table of vertex attributes.
+    attribute_table: u8,
+    outputs: stage::Outputs,
 }
 
 impl<'a> Deref for Select<'a> {
@@ -93,22 +104,41 @@ pub(crate) struct Selected {
     pub preload: u16,
 }
 
-/// Selects a whole shader.
+/// What selection is told about a program.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// The places of descriptors.
+    pub layout: &'a Layout,
+    /// Words of uniform buffers in the driver's data.
+    pub pushed: &'a [FauWord],
+    /// The part of the shader.
+    pub part: Part,
+    /// The table of vertex attributes.
+    pub attribute_table: u8,
+    /// Whether debuggers want to know where values are.
+    pub value_locations: bool,
+}
+
+/// Selects a program.
 ///
 /// # Errors
 /// When the shader needs what is not compiled.
-pub(crate) fn select(
-    s: &Shader,
-    layout: &Layout,
-    pushed: &[FauWord],
-    fau: Fau,
-    value_locations: bool,
-) -> Result<Selected> {
+pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selected> {
     let builder = Builder::new(s, |_, _| true);
-    let mut x = Select { builder, layout, fau, pushed, preloaded: [None; 16] };
+    let Request { layout, pushed, part, attribute_table, value_locations } = request;
+    let outputs = stage::Outputs::default();
+    let preloaded = [None; 16];
+    let mut x = Select { builder, layout, fau, pushed, preloaded, part, attribute_table, outputs };
     x.preload_all();
     let ended = walk::region(&mut x, s.root)?;
     debug_assert!(ended || x.f.blocks[x.cur].preds.is_empty());
+    if let Some(last) = s.terminator(s.root).filter(|_| ended) {
+        match s.info.stage {
+            Stage::Vertex => x.end_vertex(last)?,
+            Stage::Fragment => x.end_fragment(last)?,
+            _ => {}
+        }
+    }
     if value_locations {
         let locations = x.value_locations(|_, _| (0, 1));
         x.f.value_locations = Some(Box::new(locations));
@@ -199,14 +229,17 @@ impl Select<'_> {
     }
 
     fn select(&mut self, i: Inst) -> Result<()> {
-        if self.select_free(i) || self.memory(i)? || self.group(i)? || self.alu(i)? {
+        if self.select_free(i)
+            || self.memory(i)?
+            || self.stage_io(i)?
+            || self.group(i)?
+            || self.texture(i)?
+            || self.image(i)?
+            || self.alu(i)?
+        {
             return Ok(());
         }
-        let why = match self.s.insts[i].op {
-            Op::Descriptor => "of this kind is not compiled for Mali yet",
-            _ => "is not compiled for Mali yet",
-        };
-        self.refuse(i, why)
+        self.refuse(i, "is not compiled for Mali yet")
     }
 }
 

@@ -275,7 +275,10 @@ impl Select<'_> {
                 let found = from_table(row, field, value).filter(|_| plain);
                 match found {
                     Some(source) => (Source { not: op.not, ..source }, None),
-                    None => (of(Place::Register(UNASSIGNED)), Some(self.mov_imm(value))),
+                    None => match self.constant_word(value).from {
+                        From::Fixed(fixed) => (of(Place::Fixed(fixed)), None),
+                        _ => (of(Place::Register(UNASSIGNED)), Some(self.mov_imm(value))),
+                    },
                 }
             }
         }
@@ -307,6 +310,14 @@ impl Select<'_> {
         }
         let inst = Inst::new(Op::IADD_IMM_I32).immediate(0, value.into());
         self.def(inst, WORD, &[Opnd::imm(0)])
+    }
+
+    /// A number as a word of fast-access uniforms, or in a register where those are for other words.
+    pub(crate) fn constant_word(&mut self, value: u32) -> Opnd {
+        match self.fau.constant(value) {
+            Some(word) => Opnd::uniform(word),
+            None => Opnd::val(self.mov_imm(value)),
+        }
     }
 
     /// Consecutive registers from values.

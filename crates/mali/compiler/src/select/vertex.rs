@@ -1,0 +1,213 @@
+//! Vertex shaders: attributes, numbers of vertices and instances, stores of positions and varyings.
+//!
+//! A vertex shader is compiled twice: the position program stores what the tiler needs, the varying program what fragments read, and
+//! runs for visible vertices only. Both store to buffers of the hardware, at the addresses of table 61.
+//! source: Mesa, bifrost_compile.c (`bi_emit_store_vary`, `bi_emit_load_attr`)
+
+use super::stage::Part;
+use super::texture::narrow_table;
+use super::{Opnd, Select};
+use crate::error::Result;
+use crate::interface::FauWord;
+use crate::mir::{Comp, Inst as Isa, Memory, PAIR, Val, WORD, words};
+use crate::preload;
+use crate::stage::LOCATION_BYTES;
+use tepui_ir::{Builtin, Inst, Interp, IoLoc, IoSlot, NumKind};
+use tepui_mali_isa::Op as IsaOp;
+use tepui_mali_isa::modifier::{MemoryAccess, RegisterFormat, VectorSize};
+use tepui_sysval::SystemValue;
+
+/// The table of vertex packets.
+const PACKETS: u32 = 61;
+/// Elements from a vertex's position to its point size and layer.
+const EXTRA_ELEMENTS: u32 = 4;
+/// Byte of the layer among them.
+const LAYER_BYTE: i64 = 2;
+/// Attributes that an instruction can name.
+const IMMEDIATE_ATTRIBUTES: u16 = 16;
+
+impl Select<'_> {
+    /// An attribute.
+    pub(super) fn attribute(&mut self, i: Inst, slot: &IoSlot) -> Result<()> {
+        let s = self.s;
+        let IoLoc::Location(location) = slot.loc else {
+            return self.refuse(i, "of a built-in that vertices do not have");
+        };
+        let ty = self.ty(s.result(i));
+        let first = usize::from(slot.component);
+        let end = first + usize::from(ty.comps()) * if ty.bits() == 64 { 2 } else { 1 };
+        if end > 4 {
+            return self.refuse(i, "past the end of its location is not compiled");
+        }
+        let format = match slot.kind {
+            NumKind::Float => RegisterFormat::F32,
+            _ => RegisterFormat::Auto,
+        };
+        let [vertex, instance] = [
+            Opnd::val(self.preloaded(i, preload::VERTEX)?),
+            Opnd::val(self.preloaded(i, preload::INSTANCE)?),
+        ];
+        let d = self.f.val(words(end as u8));
+        let size = [VectorSize::None, VectorSize::V2, VectorSize::V3, VectorSize::V4][end - 1];
+        let table = u32::from(self.attribute_table);
+        match narrow_table(table) {
+            Some(table) if location < IMMEDIATE_ATTRIBUTES => {
+                let inst = Isa::new(IsaOp::LD_ATTR_IMM).with(size).with(format);
+                let inst = inst.staged(0, end as u8).immediate(0, location.into());
+                self.isa(inst.immediate(1, table.into()), &[d], &[], &[vertex, instance]);
+            }
+            _ => {
+                let handle = self.handle_of(table, location.into(), None);
+                let inst = Isa::new(IsaOp::LD_ATTR).with(size).with(format).staged(0, end as u8);
+                self.isa(inst, &[d], &[], &[vertex, instance, handle]);
+            }
+        }
+        let all: Vec<Comp> = self.split(d).into_iter().map(Comp::Val).collect();
+        let comps = self.of_words(ty, slot.kind, &all[first..end]);
+        self.set(s.result(i), &comps);
+        Ok(())
+    }
+
+    pub(super) fn vertex_builtin(&mut self, i: Inst, b: Builtin) -> Result<Option<Comp>> {
+        Ok(Some(match b {
+            Builtin::VertexIndex => Comp::Val(self.preloaded(i, preload::VERTEX)?),
+            Builtin::InstanceIndex => {
+                let own = Opnd::val(self.preloaded(i, preload::INSTANCE)?);
+                let first = self.system(SystemValue::BaseInstance)?;
+                let first = self.opnd(first);
+                Comp::Val(self.word(IsaOp::IADD_U32, &[own, first]))
+            }
+            Builtin::BaseVertex => self.system(SystemValue::BaseVertex)?,
+            Builtin::BaseInstance => self.system(SystemValue::BaseInstance)?,
+            Builtin::DrawIndex => self.system(SystemValue::DrawIndex)?,
+            Builtin::ViewIndex => self.system(SystemValue::ViewIndex)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The address in the vertex's buffer.
+    fn packet(&mut self, i: Inst, elements: u32) -> Result<Opnd> {
+        let own = self.preloaded(i, preload::VERTEX_PACKET)?;
+        let element = Opnd::val(self.add_const(Opnd::val(own), elements));
+        let table = narrow_table(PACKETS).unwrap_or_default();
+        let inst = Isa::new(IsaOp::LEA_BUF_IMM).staged(0, 2).immediate(0, table.into());
+        let d = self.f.val(PAIR);
+        self.isa(inst, &[d], &[], &[element]);
+        Ok(Opnd::val(d))
+    }
+
+    fn store_packet(&mut self, address: Opnd, at: i64, bytes: u8, vals: &[Val]) {
+        let op = match bytes {
+            1 => IsaOp::STORE_I8,
+            2 => IsaOp::STORE_I16,
+            4 => IsaOp::STORE_I32,
+            8 => IsaOp::STORE_I64,
+            12 => IsaOp::STORE_I96,
+            _ => IsaOp::STORE_I128,
+        };
+        let access = match self.part {
+            Part::Varying => MemoryAccess::Estream,
+            _ => MemoryAccess::Istream,
+        };
+        let staged = self.collect(vals);
+        let inst = Isa::new(op).with(access).staged(0, vals.len() as u8).immediate(0, at);
+        self.isa(inst.of(Memory::None), &[], &[staged], &[address]);
+    }
+
+    /// Stores the outputs.
+    pub(super) fn end_vertex(&mut self, last: Inst) -> Result<()> {
+        match self.part {
+            Part::Varying => self.store_varyings(last),
+            part => self.store_position(last, part == Part::Position),
+        }
+    }
+
+    /// Stores the position in pixels, with the reciprocal of w; then the point size and the layer.
+    fn store_position(&mut self, last: Inst, with_size: bool) -> Result<()> {
+        let position = self.outputs.position;
+        let own = position.map(|c| self.opnd(c));
+        let inverse = self.word(IsaOp::FRCP_F32, &[own[3]]);
+        let mut staged = Vec::with_capacity(4);
+        for axis in 0..3u8 {
+            let nothing = Opnd::imm(0x8000_0000);
+            let ops = [own[usize::from(axis)], Opnd::val(inverse), nothing];
+            let ndc = self.word(IsaOp::FMA_F32, &ops);
+            let [scale, offset] = [false, true].map(|offset| FauWord::Viewport { axis, offset });
+            let pair = self.fau.pair([scale, offset]);
+            let Some(first) = pair else { return Err(super::full()) };
+            let ops = [Opnd::val(ndc), Opnd::uniform(first), Opnd::uniform(first + 1)];
+            staged.push(self.word(IsaOp::FMA_F32, &ops));
+        }
+        staged.push(inverse);
+        let address = self.packet(last, 0)?;
+        self.store_packet(address, 0, 16, &staged);
+        let size = self.outputs.point_size.filter(|_| with_size);
+        if size.is_some() || self.outputs.layer.is_some() {
+            let address = self.packet(last, EXTRA_ELEMENTS)?;
+            if let Some(c) = size {
+                let o = self.opnd(c);
+                let half = self.word(IsaOp::V2F32_TO_V2F16, &[o, o]);
+                self.store_packet(address, 0, 2, &[half]);
+            }
+            if let Some(c) = self.outputs.layer {
+                let v = self.register(c);
+                self.store_packet(address, LAYER_BYTE, 1, &[v]);
+            }
+        }
+        Ok(())
+    }
+
+    fn store_varyings(&mut self, last: Inst) -> Result<()> {
+        let varyings = std::mem::take(&mut self.outputs.varyings);
+        if varyings.is_empty() {
+            return Ok(());
+        }
+        let w = self.outputs.position[3];
+        let address = self.packet(last, 0)?;
+        for (location, (comps, interp)) in varyings {
+            let at = i64::from(LOCATION_BYTES) * i64::from(location);
+            let mut first = 0;
+            while first < 4 {
+                if comps[first] == Comp::Undef {
+                    first += 1;
+                    continue;
+                }
+                let count = comps[first..].iter().take_while(|c| **c != Comp::Undef).count();
+                let mut vals = Vec::with_capacity(count);
+                for &c in &comps[first..first + count] {
+                    vals.push(match interp {
+                        // Linear on the screen: divided by w again after interpolation.
+                        Interp::Linear => {
+                            let ops = [self.opnd(c), self.opnd(w), Opnd::imm(0x8000_0000)];
+                            self.word(IsaOp::FMA_F32, &ops)
+                        }
+                        _ => self.register(c),
+                    });
+                }
+                self.store_packet(address, at + 4 * first as i64, 4 * count as u8, &vals);
+                first += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value of the interface, of words of 32 bits, as one of a type.
+    pub(super) fn of_words(
+        &mut self,
+        ty: tepui_ir::Type,
+        kind: NumKind,
+        all: &[Comp],
+    ) -> Vec<Comp> {
+        if ty.bits() != 16 || kind != NumKind::Float {
+            return all.to_vec();
+        }
+        let narrowed = |x: &mut Self, c: Comp| match c {
+            Comp::Undef => c,
+            c => {
+                let o = x.opnd(c);
+                Comp::Val(x.def(Isa::new(IsaOp::V2F32_TO_V2F16), WORD, &[o, o]))
+            }
+        };
+        all.iter().map(|&c| narrowed(self, c)).collect()
+    }
+}

@@ -1,0 +1,139 @@
+//! Properties of programs of graphics stages, which drivers need.
+
+use crate::effects;
+use crate::error::{Error, Result};
+use crate::stats::Stats;
+use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, Shader};
+
+/// Bytes of a location of varyings.
+pub const LOCATION_BYTES: u32 = 16;
+/// Render targets.
+pub const TARGETS: usize = 8;
+
+/// Properties of a program of some stage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum StageInfo {
+    /// Compute.
+    #[default]
+    Compute,
+    /// Vertex.
+    Vertex(VertexInfo),
+    /// Fragment.
+    Fragment(FragmentInfo),
+}
+
+/// A program among several in one binary.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Entry {
+    /// Offset of its first instruction in the code.
+    pub offset: u32,
+    /// Registers that the hardware must preload.
+    pub preload: u16,
+    /// Statistics.
+    pub stats: Stats,
+}
+
+/// Programs of a vertex shader. The position program begins at the start of the code.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VertexInfo {
+    /// The position program that stores no point size, for other primitives than points, if there is one.
+    pub without_point_size: Option<Entry>,
+    /// The program of varyings, if there are any.
+    pub varying: Option<Entry>,
+    /// Bytes of the varyings of a vertex: location N is at 16 N.
+    pub varying_bytes: u32,
+    /// The position program stores point sizes.
+    pub point_size: bool,
+    /// The position programs store layers.
+    pub layer: bool,
+    /// Attributes that are read, by location.
+    pub attributes: u32,
+}
+
+/// Properties of a fragment program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FragmentInfo {
+    /// For each render target, the type of its colour, if it is written.
+    pub colours: [Option<NumKind>; TARGETS],
+    /// There is a second colour for target 0.
+    pub dual_source: bool,
+    /// Depth is written.
+    pub depth: bool,
+    /// The stencil reference is written.
+    pub stencil: bool,
+    /// The sample mask is written.
+    pub sample_mask: bool,
+    /// Fragments are discarded.
+    pub discards: bool,
+    /// Memory is written.
+    pub side_effects: bool,
+    /// The tile buffer is read.
+    pub reads_tile: bool,
+    /// The program runs for each sample.
+    pub per_sample: bool,
+    /// Lanes of quads must exist where no fragment is.
+    pub helpers: bool,
+    /// Tests run before the program.
+    pub early_tests: bool,
+    /// Locations of varyings that are read.
+    pub locations: u32,
+}
+
+/// Finds the properties of a vertex shader.
+pub(crate) fn vertex(s: &Shader) -> Result<VertexInfo> {
+    if effects::has_side_effects(s) {
+        // The hardware shades vertices that no draw has.
+        return Err(Error::Feature("a vertex shader that writes memory"));
+    }
+    let mut info = VertexInfo::default();
+    s.walk(|s, _, i| match (s.insts[i].op, s.insts[i].attrs) {
+        (Op::LoadInput, Attrs::Io(slot)) => {
+            if let IoLoc::Location(n) = slot.loc {
+                info.attributes |= 1u32.checked_shl(n.into()).unwrap_or(0);
+            }
+        }
+        (Op::StoreOutput, Attrs::Io(slot)) => match slot.loc {
+            IoLoc::Location(n) => {
+                let end = LOCATION_BYTES * (u32::from(n) + 1);
+                info.varying_bytes = info.varying_bytes.max(end);
+            }
+            IoLoc::Builtin(Builtin::PointSize) => info.point_size = true,
+            IoLoc::Builtin(Builtin::Layer) => info.layer = true,
+            IoLoc::Builtin(_) => {}
+        },
+        _ => {}
+    });
+    Ok(info)
+}
+
+/// Finds the properties of a fragment shader.
+pub(crate) fn fragment(s: &Shader) -> FragmentInfo {
+    let mut info = FragmentInfo {
+        discards: effects::discards(s),
+        side_effects: effects::has_side_effects(s),
+        helpers: effects::needs_helpers(s),
+        per_sample: s.info.per_sample,
+        early_tests: s.info.early_tests,
+        ..FragmentInfo::default()
+    };
+    s.walk(|s, _, i| {
+        let Attrs::Io(slot) = s.insts[i].attrs else { return };
+        match (s.insts[i].op, slot.loc) {
+            (Op::StoreOutput, IoLoc::Location(n)) => {
+                info.dual_source |= slot.index == 1;
+                if let Some(colour) = info.colours.get_mut(usize::from(n)) {
+                    *colour = Some(slot.kind);
+                }
+            }
+            (Op::StoreOutput, IoLoc::Builtin(Builtin::FragDepth)) => info.depth = true,
+            (Op::StoreOutput, IoLoc::Builtin(Builtin::FragStencilRef)) => info.stencil = true,
+            (Op::StoreOutput, IoLoc::Builtin(Builtin::SampleMask)) => info.sample_mask = true,
+            (Op::LoadOutput | Op::LoadOutputSample, _) => info.reads_tile = true,
+            (_, IoLoc::Location(n)) => {
+                info.locations |= 1u32.checked_shl(n.into()).unwrap_or(0);
+            }
+            _ => {}
+        }
+    });
+    info
+}
