@@ -31,17 +31,56 @@ const SECONDS: [u32; 2] = [3, 1];
 /// Frames of vkcube's short and long run; the difference is measured.
 const CUBE_FRAMES: [u32; 2] = [50, 850];
 
+/// A virtual GPU that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Gpu {
+    /// Apple M1.
+    M1,
+    /// Skylake.
+    Skl,
+    /// Tiger Lake.
+    Tgl,
+    /// Mali-G610.
+    MaliG610,
+}
+
+impl Gpu {
+    /// Its name for `tepui run`.
+    fn id(self) -> &'static str {
+        match self {
+            Gpu::M1 => "m1",
+            Gpu::Skl => "skl",
+            Gpu::Tgl => "tgl",
+            Gpu::MaliG610 => "mali-g610",
+        }
+    }
+
+    /// Mesa's driver for it, as `tools/mesa` names it, and as people do.
+    pub fn mesa(self) -> [&'static str; 2] {
+        match self {
+            Gpu::M1 => ["honeykrisp", "Honeykrisp"],
+            Gpu::Skl | Gpu::Tgl => ["anv", "ANV"],
+            Gpu::MaliG610 => ["panvk", "PanVK"],
+        }
+    }
+
+    /// A part of the device's name, with any driver.
+    fn device(self) -> &'static str {
+        match self {
+            Gpu::M1 => "Apple",
+            Gpu::Skl | Gpu::Tgl => "Intel",
+            Gpu::MaliG610 => "Mali-G610",
+        }
+    }
+}
+
 /// A Vulkan driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
-    /// Tepui's own, on the virtual M1.
-    Tepui,
-    /// Mesa's for Apple GPUs, on the virtual M1.
-    Honeykrisp,
-    /// Mesa's for Intel GPUs, on the virtual Skylake.
-    Anv,
-    /// Mesa's for Mali GPUs, on the virtual G610: an arm64 program under qemu's user emulation.
-    Panvk,
+    /// Tepui's own, on a virtual GPU.
+    Tepui(Gpu),
+    /// Mesa's on a virtual GPU; that of Mali GPUs is an arm64 program under qemu's user emulation.
+    Mesa(Gpu),
     /// Mesa's for the CPU.
     Lavapipe,
 }
@@ -60,21 +99,13 @@ impl Driver {
             Driver::Lavapipe => Command::new("env"),
             _ => Command::new(exe),
         };
-        let icd = match self {
-            Driver::Tepui => "none",
-            Driver::Honeykrisp => "honeykrisp",
-            Driver::Anv => "anv",
-            Driver::Panvk => "panvk",
-            Driver::Lavapipe => "lavapipe",
+        let (verb, gpu, icd) = match self {
+            Driver::Tepui(gpu) => ("run", Some(gpu), "none"),
+            Driver::Mesa(gpu) => ("shim", Some(gpu), gpu.mesa()[0]),
+            Driver::Lavapipe => ("", None, "lavapipe"),
         };
-        let gpu = match self {
-            Driver::Anv => "skl",
-            Driver::Panvk => "mali-g610",
-            _ => "m1",
-        };
-        if self != Driver::Lavapipe {
-            let verb = if self == Driver::Tepui { "run" } else { "shim" };
-            command.args([verb, "--gpu", gpu, "--threads", &threads.to_string()]);
+        if let Some(gpu) = gpu {
+            command.args([verb, "--gpu", gpu.id(), "--threads", &threads.to_string()]);
             if let Some(file) = counts {
                 command.arg("--counts").arg(file);
             }
@@ -85,7 +116,7 @@ impl Driver {
         // Every pipeline is compiled.
         command.env("MESA_SHADER_CACHE_DISABLE", "true");
         command.arg(mesa).args(["run", "--icd", icd]);
-        if self == Driver::Panvk {
+        if self == Driver::Mesa(Gpu::MaliG610) {
             // There is no memory that it could share with an X server of another architecture.
             command.env("MESA_VK_WSI_DEBUG", "sw").args(["--arch", "arm64"]);
         }
@@ -97,9 +128,7 @@ impl Driver {
     pub fn device(self) -> &'static str {
         match self {
             Driver::Lavapipe => "llvmpipe",
-            Driver::Anv => "Intel",
-            Driver::Panvk => "Mali-G610",
-            Driver::Tepui | Driver::Honeykrisp => "Apple",
+            Driver::Tepui(gpu) | Driver::Mesa(gpu) => gpu.device(),
         }
     }
 }
@@ -308,7 +337,7 @@ impl<'a> Runner<'a> {
 
     fn vkmark(&self, scene: &str, driver: Driver) -> Result<Speed, Box<dyn Error>> {
         let (root, arch) = match driver {
-            Driver::Panvk => (sysroot(self.mesa, &["--arch", "arm64"])?, "aarch64"),
+            Driver::Mesa(Gpu::MaliG610) => (sysroot(self.mesa, &["--arch", "arm64"])?, "aarch64"),
             _ => (self.root.clone(), std::env::consts::ARCH),
         };
         let lib = format!("usr/lib/{arch}-linux-gnu/vkmark");

@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
   tepui bench tiling                 # relative to memcpy; needs nothing
   tepui bench compile shaders/       # from SPIR-V to machine code
   tools/mesa fetch && tepui bench model   # with lavapipe
-  tools/mesa fetch && tepui bench vulkan  # with Honeykrisp and lavapipe")]
+  tools/mesa fetch && tepui bench vulkan  # with Mesa's driver and lavapipe")]
 pub struct Args {
     #[command(subcommand)]
     what: Benchmark,

@@ -14,7 +14,7 @@ use tepui_agx_bare::{Dispatch, Machine, address_halves};
 use tepui_agx_isa::asm::assemble;
 use tepui_agx_model::Options;
 
-use super::frames::{self, Driver, Frames};
+use super::frames::{self, Driver, Frames, Gpu};
 
 /// Measures the speed of the model: instruction loops in this process; Vulkan kernels, among them
 /// samples of textures of many formats, vkcube and three scenes of vkmark on Mesa's driver on the model, compared with lavapipe.
@@ -31,7 +31,7 @@ use super::frames::{self, Driver, Frames};
 The kernels and programs need Debian's Mesa (`tools/mesa fetch`), the kernels also the program
 `witness` of this project.")]
 pub struct Args {
-    /// The virtual GPU: `m1` with Honeykrisp, `skl` with ANV, or `mali-g610` with PanVK, which is an arm64 program. The loops
+    /// The virtual GPU: `m1` with Honeykrisp, `skl` or `tgl` with ANV, or `mali-g610` with PanVK, which is an arm64 program. The loops
     /// are those of `m1` alone.
     #[arg(long, default_value = "m1")]
     gpu: Gpu,
@@ -56,24 +56,6 @@ pub struct Args {
     /// The Vulkan client; by default next to this program.
     #[arg(long)]
     witness: Option<PathBuf>,
-}
-
-/// A virtual GPU that is measured.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Gpu {
-    M1,
-    Skl,
-    MaliG610,
-}
-
-impl Gpu {
-    fn driver(self) -> Driver {
-        match self {
-            Gpu::M1 => Driver::Honeykrisp,
-            Gpu::Skl => Driver::Anv,
-            Gpu::MaliG610 => Driver::Panvk,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -148,7 +130,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
     if args.only_frames {
-        let frames = frames::measure(args.gpu.driver(), &args.mesa, args.threads)?;
+        let frames = frames::measure(Driver::Mesa(args.gpu), &args.mesa, args.threads)?;
         return Ok(Report { loops: Vec::new(), kernels: Vec::new(), frames });
     }
     if args.only_kernels.is_some() {
@@ -160,13 +142,13 @@ fn measure(args: &Args) -> Result<Report, Box<dyn std::error::Error>> {
             time_loop("memory (load, store)", args.threads, MEMORY, 6)?,
             time_loop("texture (bilinear)", args.threads, TEXTURE, 6)?,
         ],
-        Gpu::Skl | Gpu::MaliG610 => Vec::new(),
+        Gpu::Skl | Gpu::Tgl | Gpu::MaliG610 => Vec::new(),
     };
     if args.only_loops {
         return Ok(Report { loops, kernels: Vec::new(), frames: Vec::new() });
     }
     let kernels = kernels(args)?;
-    let frames = frames::measure(args.gpu.driver(), &args.mesa, args.threads)?;
+    let frames = frames::measure(Driver::Mesa(args.gpu), &args.mesa, args.threads)?;
     Ok(Report { loops, kernels, frames })
 }
 
@@ -290,14 +272,14 @@ fn kernels(args: &Args) -> Result<Vec<Kernel>, Box<dyn std::error::Error>> {
     let client = |driver: Driver| -> Result<Command, Box<dyn std::error::Error>> {
         let mut command = driver.command(&exe, &args.mesa, args.threads, None);
         let program = match driver {
-            Driver::Panvk => super::for_arm64(&witness)?,
+            Driver::Mesa(Gpu::MaliG610) => super::for_arm64(&witness)?,
             _ => witness.clone(),
         };
         command.arg(program).args(["speed", "--device", driver.device()]);
         command.args(["--only", args.only_kernels.as_deref().unwrap_or_default()]);
         Ok(command)
     };
-    let (model, peer) = (client(args.gpu.driver())?, client(Driver::Lavapipe)?);
+    let (model, peer) = (client(Driver::Mesa(args.gpu))?, client(Driver::Lavapipe)?);
     let (model, peer) = (super::json::<Vec<Time>>(model)?, super::json::<Vec<Time>>(peer)?);
     Ok(model
         .into_iter()

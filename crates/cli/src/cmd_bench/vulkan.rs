@@ -1,4 +1,4 @@
-//! `tepui bench vulkan`: compares Tepui's Vulkan driver with Honeykrisp on the same model and with
+//! `tepui bench vulkan`: compares Tepui's Vulkan driver with Mesa's on the same model and with
 //! lavapipe, in turns.
 //!
 //! Draws are timed on the thread that records and submits them, so that execution on other threads does
@@ -12,13 +12,14 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-use super::frames::{self, Driver, Executed};
+use super::frames::{self, Driver, Executed, Gpu};
 
-/// Compares Tepui's Vulkan driver with Honeykrisp and lavapipe: draws, pipelines, memory of objects,
+/// Compares Tepui's Vulkan driver with Mesa's for the same GPU and lavapipe: draws, pipelines, memory of objects,
 /// frames of programs.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   tepui bench vulkan
+  tepui bench vulkan --gpu skl
   tepui bench vulkan --json --only-driver
   tepui bench vulkan --only-frames
   tepui bench vulkan --only-kernels
@@ -29,6 +30,9 @@ counts: the first process after a pause can be slower by half.
 The programs need Debian's Mesa (`tools/mesa fetch`), the driver's figures also the program
 `witness` of this project.")]
 pub struct Args {
+    /// The virtual GPU: `m1` with Honeykrisp, `skl` or `tgl` with ANV.
+    #[arg(long, default_value = "m1")]
+    gpu: Gpu,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -55,7 +59,10 @@ pub struct Args {
 /// Number of times that the drivers' figures are measured, one driver after the other in each turn.
 const TURNS: usize = 2;
 
-const DRIVERS: [Driver; 3] = [Driver::Tepui, Driver::Honeykrisp, Driver::Lavapipe];
+/// The drivers that are compared.
+fn drivers(gpu: Gpu) -> [Driver; 3] {
+    [Driver::Tepui(gpu), Driver::Mesa(gpu), Driver::Lavapipe]
+}
 
 /// The compute kernels of `witness speed`.
 const KERNELS: [&str; 3] = ["matmul_512", "mandelbrot_1024x768", "path_tracer_640x480"];
@@ -93,17 +100,17 @@ struct Row {
     name: String,
     unit: &'static str,
     tepui: Option<f64>,
-    honeykrisp: Option<f64>,
+    mesa: Option<f64>,
     lavapipe: Option<f64>,
-    /// Ratio by which Tepui is better than Honeykrisp: faster, or smaller.
-    better_than_honeykrisp: Option<f64>,
+    /// Ratio by which Tepui is better than Mesa's driver: faster, or smaller.
+    better_than_mesa: Option<f64>,
 }
 
 impl Row {
     fn new(name: &str, unit: &'static str, smaller: bool, figures: [Option<f64>; 3]) -> Row {
-        let [tepui, honeykrisp, lavapipe] = figures;
-        let ratio = tepui.zip(honeykrisp).map(|(t, h)| if smaller { h / t } else { t / h });
-        Row { name: name.into(), unit, tepui, honeykrisp, lavapipe, better_than_honeykrisp: ratio }
+        let [tepui, mesa, lavapipe] = figures;
+        let ratio = tepui.zip(mesa).map(|(t, m)| if smaller { m / t } else { t / m });
+        Row { name: name.into(), unit, tepui, mesa, lavapipe, better_than_mesa: ratio }
     }
 }
 
@@ -111,11 +118,8 @@ impl Row {
 pub fn run(args: &Args) -> ExitCode {
     let mut rows = Vec::new();
     if !args.json {
-        let heads = ["", "Tepui", "Honeykrisp", "lavapipe"];
-        println!(
-            "{:32} {:>10} {:>10} {:>10}  vs. Honeykrisp",
-            heads[0], heads[1], heads[2], heads[3]
-        );
+        let mesa = args.gpu.mesa()[1];
+        println!("{:32} {:>10} {mesa:>10} {:>10}  vs. {mesa}", "", "Tepui", "lavapipe");
     }
     let measured = measure(args, &mut |row| {
         if !args.json {
@@ -136,19 +140,20 @@ pub fn run(args: &Args) -> ExitCode {
 fn print(row: &Row) {
     let text = |v: Option<f64>| v.map_or("-".to_owned(), |v| format!("{v:.1}"));
     let name = format!("{} ({})", row.name, row.unit);
-    let [t, h, l] = [row.tepui, row.honeykrisp, row.lavapipe].map(text);
-    let ratio = row.better_than_honeykrisp.map_or("-".to_owned(), |r| format!("{r:.2} x"));
+    let [t, h, l] = [row.tepui, row.mesa, row.lavapipe].map(text);
+    let ratio = row.better_than_mesa.map_or("-".to_owned(), |r| format!("{r:.2} x"));
     println!("{name:32} {t:>10} {h:>10} {l:>10}  {ratio:>8}");
 }
 
 /// Measures what is asked for, and gives each row to `tell`.
 fn measure(args: &Args, tell: &mut dyn FnMut(Row)) -> Result<(), Box<dyn std::error::Error>> {
+    let drivers = drivers(args.gpu);
     if !args.only_frames && !args.only_kernels {
         let exe = std::env::current_exe()?;
         let witness = super::witness(args.witness.as_deref(), "--only-frames")?;
-        let mut all: [Vec<Figures>; DRIVERS.len()] = Default::default();
+        let mut all: [Vec<Figures>; 3] = Default::default();
         for _ in 0..TURNS {
-            for (driver, turns) in DRIVERS.into_iter().zip(&mut all) {
+            for (driver, turns) in drivers.into_iter().zip(&mut all) {
                 let mut command = driver.command(&exe, &args.mesa, args.threads, None);
                 command.arg(&witness).args(["driver", "--device", driver.device()]);
                 turns.push(super::json(command)?);
@@ -187,12 +192,12 @@ fn measure(args: &Args, tell: &mut dyn FnMut(Row)) -> Result<(), Box<dyn std::er
     if !args.only_frames && !args.only_driver {
         for kernel in KERNELS {
             let executed = |driver| kernel_executed(args, kernel, driver);
-            let figures = [executed(Driver::Tepui)?, executed(Driver::Honeykrisp)?];
+            let figures = [executed(drivers[0])?, executed(drivers[1])?];
             executed_rows(kernel, &figures.map(Some)).into_iter().for_each(&mut *tell);
         }
     }
     if !args.only_driver && !args.only_kernels {
-        frames::measure_on(&DRIVERS, &args.mesa, args.threads, &mut |(name, speeds)| {
+        frames::measure_on(&drivers, &args.mesa, args.threads, &mut |(name, speeds)| {
             let fps = std::array::from_fn(|k| speeds.get(k).map(|speed| speed.fps));
             tell(Row::new(&name, "frames/s", false, fps));
             let executed: Vec<_> = speeds.iter().map(|speed| speed.executed).collect();

@@ -25,6 +25,7 @@ mod fold;
 pub mod interface;
 mod lower_images;
 pub mod mir;
+mod named;
 pub mod patch;
 pub mod payload;
 mod primitives;
@@ -49,6 +50,7 @@ pub use stats::Stats;
 use mir::{Eu, GRF_UNITS, plane_units};
 use payload::FragmentPayload;
 use select::io;
+use serde::{Deserialize, Serialize};
 use target::target;
 use tepui_intel_isa::{Generation, layout};
 use tepui_ir::{Inst, Loc, Op, Shader, Stage, Value, stack};
@@ -115,7 +117,7 @@ impl Options<'_> {
 }
 
 /// A compiled shader.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// Machine code of all variants.
     pub code: Vec<u8>,
@@ -138,6 +140,7 @@ pub struct Program {
     /// Statistics of the last variant.
     pub stats: Stats,
     /// Source location of each instruction: offset in bytes and location.
+    #[serde(skip)]
     pub locs: Vec<(u32, Loc)>,
 }
 

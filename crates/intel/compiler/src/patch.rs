@@ -11,7 +11,9 @@
 //!
 //! Both programs are compiled for one [`PatchInterface`].
 
+use crate::named;
 use crate::vue::{SLOT_BYTES, Varying};
+use serde::{Deserialize, Serialize};
 use tepui_ir::{Attrs, Builtin, IoLoc, Op, PrimitiveKind, Shader};
 
 /// Slots of the header.
@@ -24,7 +26,7 @@ pub const SLOT_DWORDS: u16 = 4;
 pub const MAX_PATCH_VERTICES: u8 = 32;
 
 /// Parameters of the layout of a patch, and other properties that hull and domain programs have in common.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct PatchInterface {
     /// Vertices of an input patch; 0 if they are known only when drawing.
     pub input_vertices: u8,
@@ -37,6 +39,7 @@ pub struct PatchInterface {
     /// Locations of vertices: one more than the last.
     pub vertex_locations: u8,
     /// The shape that is tessellated: triangles, quads or isolines.
+    #[serde(with = "named::primitive_kind")]
     pub domain: PrimitiveKind,
 }
 

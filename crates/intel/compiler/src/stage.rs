@@ -4,6 +4,7 @@
 //! before the constants are fixed by the stage, so the driver gives only the register at which constants begin
 //! ([`Variant::start`]).
 
+use crate::named;
 use crate::patch::PatchInterface;
 use crate::stats::Stats;
 use crate::vue::{FragmentInput, SLOT_BYTES, VueMap};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tepui_ir::{DepthMode, PrimitiveKind, Primitives, Spacing};
 
 /// Properties of the program's stage.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub enum StageInfo {
     /// A compute program.
     #[default]
@@ -53,7 +54,7 @@ pub struct Variant {
 }
 
 /// Vertex programs: 3DSTATE_VS, 3DSTATE_VERTEX_ELEMENTS, 3DSTATE_VF_SGVS, 3DSTATE_URB_VS.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct VertexInfo {
     /// The vertex elements, in order: they are pushed after the constants. At least one.
     pub elements: Vec<VertexElement>,
@@ -121,7 +122,7 @@ impl VertexInfo {
 }
 
 /// A vertex element.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum VertexElement {
     /// The attribute of a location.
     Attribute(u16),
@@ -142,7 +143,7 @@ pub enum VertexElement {
 }
 
 /// Outputs of the last stage before the rasteriser: 3DSTATE_CLIP, 3DSTATE_SF, 3DSTATE_SBE.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct VertexOutputs {
     /// The entry of a vertex.
     pub vue: VueMap,
@@ -159,7 +160,7 @@ pub struct VertexOutputs {
 }
 
 /// Hull programs: 3DSTATE_HS, 3DSTATE_URB_HS. Vertex handles are included, nothing is pushed but constants.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HullInfo {
     /// Whether threads have one invocation of each of eight patches (Dispatch Mode 8_PATCH), instead of eight invocations of
     /// one patch (SINGLE_PATCH).
@@ -189,7 +190,7 @@ impl HullInfo {
 }
 
 /// Domain programs: 3DSTATE_DS, 3DSTATE_URB_DS. Dispatch Mode is SIMD8_SINGLE_PATCH.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DomainInfo {
     /// Patch URB Entry Read Length: registers of the patch's entry that are pushed, two slots in each.
     pub read_length: u8,
@@ -242,7 +243,7 @@ impl Tessellator {
 }
 
 /// The data before the vertices of a geometry program's entry: Control Data Format.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum ControlData {
     /// None.
     #[default]
@@ -267,7 +268,7 @@ impl ControlData {
 
 /// Geometry programs: 3DSTATE_GS, 3DSTATE_URB_GS. Dispatch Mode is SIMD8; vertex handles are included, nothing is pushed but
 /// constants.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GeometryInfo {
     /// Expected Vertex Count.
     pub vertices_in: u8,
@@ -276,6 +277,7 @@ pub struct GeometryInfo {
     /// Include Primitive ID.
     pub primitive_id: bool,
     /// Primitives that are made: points, strips of lines or strips of triangles.
+    #[serde(with = "named::primitive_kind")]
     pub output: PrimitiveKind,
     /// Vertices that an invocation emits at most.
     pub max_vertices: u16,
@@ -333,7 +335,7 @@ impl GeometryInfo {
 /// Fragment programs: 3DSTATE_PS, 3DSTATE_PS_EXTRA, 3DSTATE_WM, 3DSTATE_SBE.
 ///
 /// The vector mask is always enabled: channels of helper invocations execute, and the program masks its writes.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct FragmentInfo {
     /// The attributes, for [`VueMap::setup`]; at least one. `None` for one that is not read.
     pub inputs: Vec<Option<FragmentInput>>,
@@ -359,6 +361,7 @@ pub struct FragmentInfo {
     /// Whether the first target has a second source.
     pub dual_source: bool,
     /// Pixel Shader Computed Depth Mode, if a depth is written.
+    #[serde(with = "named::depth_mode")]
     pub depth: Option<DepthMode>,
     /// Pixel Shader Computes Stencil.
     pub stencil: bool,

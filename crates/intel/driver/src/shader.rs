@@ -9,12 +9,13 @@ use tepui_intel_compiler::{FragmentState, Options, Program, StageInfo};
 use tepui_intel_isa::disasm;
 use tepui_ir::{Attrs, Builtin, Capture, Op, Shader as Ir, Stage};
 use tepui_vulkan::backend::{ShaderInfo, SubgroupSize};
+use tepui_vulkan::cache::Programs as CachedPrograms;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::SetLayout;
 use tepui_vulkan::executable::Executable;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_kit::Variants;
+use tepui_vulkan_kit::{Variants, variants};
 
 use crate::bind::{Places, Sets, placements};
 use crate::descriptor::buffer_state;
@@ -60,6 +61,21 @@ pub struct Variant {
     stats: tepui_intel_compiler::Stats,
     /// Machine code as text, if the pipeline is to show it.
     assembly: Option<String>,
+}
+
+/// Statistics: name, description, value.
+fn statistics(s: &tepui_intel_compiler::Stats) -> [(&'static str, &'static str, u64); 8] {
+    [
+        ("instructions", "Instructions", s.instructions),
+        ("sends", "Messages", s.sends),
+        ("loops", "Loops", s.loops),
+        ("spills", "Stores of spilled registers", s.spills),
+        ("fills", "Loads of spilled registers", s.fills),
+        ("registers", "Registers of a thread", s.registers),
+        ("scratch", "Bytes of scratch memory of a thread", s.scratch),
+        ("bytes", "Bytes of machine code", s.bytes),
+    ]
+    .map(|(name, about, value)| (name, about, u64::from(value)))
 }
 
 impl Variant {
@@ -219,6 +235,10 @@ pub struct Shader {
     /// Weak, as the device owns shaders too.
     device: Weak<Device>,
     ir: Ir,
+    /// Hash of everything that the shader follows from.
+    key: u128,
+    /// Cache of compiled programs.
+    cached: Arc<CachedPrograms>,
     sets: Vec<Option<Arc<SetLayout<Intel>>>>,
     captures: bool,
     robust: bool,
@@ -248,7 +268,7 @@ pub struct GeometryKey {
 }
 
 /// State that a program is compiled for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 enum Key {
     /// None.
     Plain,
@@ -273,6 +293,8 @@ impl Shader {
         let shader = Shader {
             device: device.clone(),
             ir,
+            key: variants::key(&(info.key, subgroup_size)),
+            cached: info.programs,
             sets: sets.to_vec(),
             captures,
             robust,
@@ -295,9 +317,15 @@ impl Shader {
         Ok(shader)
     }
 
-    fn compile(&self, key: Key) -> Result<Arc<Variant>> {
-        let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
-        let device = self.device.upgrade().ok_or_else(gone)?;
+    /// The program for a state, out of the cache or compiled.
+    ///
+    /// # Errors
+    /// When it does not compile, or would have to be and must not.
+    fn program(&self, device: &Device, key: Key) -> Result<Program> {
+        let cached = variants::key(&(self.key, self.robust, key));
+        if let Some(p) = self.cached.find(cached, |bytes| postcard::from_bytes(bytes).ok())? {
+            return Ok(p);
+        }
         let placements = placements(&self.sets);
         let mut ir = self.ir.clone();
         let (robust, width) = (self.robust, self.width);
@@ -320,6 +348,17 @@ impl Shader {
         }
         let program = tepui_intel_compiler::compile(&mut ir, device.generation(), &options)
             .map_err(|e| compile_error(&e))?;
+        self.cached.keep(cached, || postcard::to_allocvec(&program).ok());
+        let stage = self.ir.info.stage.name();
+        let statistics = statistics(&program.stats);
+        debug::statistics("intel", &format!("{cached:032x}"), stage, &statistics);
+        Ok(program)
+    }
+
+    fn compile(&self, key: Key) -> Result<Arc<Variant>> {
+        let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
+        let device = self.device.upgrade().ok_or_else(gone)?;
+        let program = self.program(&device, key)?;
         let sets = Sets::Layouts(&self.sets);
         let captures = self.ir.captures.clone();
         Ok(Arc::new(Variant { captures, ..Variant::new(&device, &program, sets, self.captures)? }))
@@ -397,18 +436,7 @@ impl Shader {
             name: stage.name().to_owned(),
             description: format!("The {} shader, of {} channels", stage.name(), v.width),
             subgroup_size: u32::from(v.width),
-            statistics: [
-                ("instructions", "Instructions", v.stats.instructions),
-                ("sends", "Messages", v.stats.sends),
-                ("loops", "Loops", v.stats.loops),
-                ("spills", "Stores of spilled registers", v.stats.spills),
-                ("fills", "Loads of spilled registers", v.stats.fills),
-                ("registers", "Registers of a thread", v.stats.registers),
-                ("scratch", "Bytes of scratch memory of a thread", v.stats.scratch),
-                ("bytes", "Bytes of machine code", v.stats.bytes),
-            ]
-            .map(|(name, about, value)| (name, about, u64::from(value)))
-            .to_vec(),
+            statistics: statistics(&v.stats).to_vec(),
             assembly: v.assembly.clone(),
         };
         let all = self.before_pixels.all().into_iter().chain(self.fragments.all());

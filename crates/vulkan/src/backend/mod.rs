@@ -239,6 +239,10 @@ pub trait Encoder<B: Backend>: Sized {
     /// Forgets what was recorded.
     fn reset(&mut self);
 
+    /// Begins recording after [`Encoder::reset`]; for families to which it matters whether the commands may be submitted again
+    /// before they have ended (`SIMULTANEOUS_USE`).
+    fn begin(&mut self, _usage: vk::CommandBufferUsageFlags) {}
+
     /// Ends recording.
     fn finish(&mut self) -> Result<()>;
 

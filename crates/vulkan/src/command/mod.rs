@@ -456,8 +456,10 @@ entry! {
     }
 
     /// `vkBeginCommandBuffer`.
-    fn vkBeginCommandBuffer<B: Backend>(buffer: vk::CommandBuffer, _info: *const vk::CommandBufferBeginInfo) -> vk::Result {
-        unsafe { of::<B>(buffer).reset() }
+    fn vkBeginCommandBuffer<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::CommandBufferBeginInfo) -> vk::Result {
+        let c = unsafe { of::<B>(buffer) };
+        c.reset();
+        c.encoder.begin(unsafe { (*info).flags });
         Ok(vk::Result::SUCCESS)
     }
 

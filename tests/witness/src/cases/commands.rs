@@ -383,6 +383,42 @@ fn chains() -> Vec<Case> {
     vec![barriers, submits, events, timeline, secondary]
 }
 
+/// Command buffers in submissions of several: the last one of a submission is not the last one of another, so what follows each
+/// differs. Each ends with a barrier, for the next one.
+fn buffers() -> Case {
+    const STEPS: [[u32; 2]; 3] = [[5, 9], [3, 1], [7, 2]];
+    const SUBMISSIONS: [&[usize]; 6] = [&[0, 1, 2], &[1], &[2, 0], &[0], &[1, 2], &[2, 1, 0]];
+    let about = "dependent dispatches: command buffers of a submission, in several orders";
+    Case::new("commands/buffers", about, vec![Shader::new("step.comp")], |b| {
+        let (gpu, start) = (b.gpu, Random::integers(33, 256));
+        let data = gpu.buffer(&start)?;
+        let kernel = gpu.kernel(&b.spirv[0]).storage(&[&data]).push_bytes(8).build()?;
+        let mut all = Vec::new();
+        for s in &STEPS {
+            all.push(gpu.record(|c| {
+                step(c, &kernel, s);
+                c.barrier();
+            })?);
+        }
+        let mut expected = start;
+        for order in SUBMISSIONS {
+            let commands: Vec<_> = order.iter().map(|&k| all[k]).collect();
+            let submit = [vk::SubmitInfo::default().command_buffers(&commands)];
+            let fence = gpu.fence()?;
+            // SAFETY: the command buffers are complete, and none of them is pending.
+            unsafe { gpu.device.queue_submit(gpu.queue(), &submit, fence) }
+                .during("vkQueueSubmit")?;
+            gpu.wait(fence)?;
+            for [a, b] in order.iter().map(|&k| STEPS[k]) {
+                expected.iter_mut().for_each(|x| *x = x.wrapping_mul(a).wrapping_add(b));
+            }
+        }
+        // SAFETY: nothing executes them any more.
+        unsafe { gpu.device.free_command_buffers(gpu.command_pool, &all) };
+        Ok(vec![bits("x", &data.read(), &expected)])
+    })
+}
+
 fn timestamps() -> Case {
     Case::new(
         "commands/timestamps",
@@ -509,6 +545,7 @@ pub(super) fn cases() -> Vec<Case> {
         base(),
         indirect(),
         conditional(),
+        buffers(),
         timestamps(),
         push(),
         specialization(),

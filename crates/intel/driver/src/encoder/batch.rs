@@ -1,4 +1,5 @@
-//! The batch of a command buffer: chunks of memory, each of which jumps to the next one.
+//! The batch of a command buffer: chunks of memory, each of which jumps to the next one, and the last one to the batch of the next
+//! command buffer of a submission.
 
 use tepui_intel_packets::mi::{MiBatchBufferEnd, MiBatchBufferStart};
 use tepui_vulkan::Result;
@@ -26,13 +27,8 @@ impl Batch {
         let fits = |c: &Bo| self.used + size + END_B <= c.size;
         if !self.chunks.last().is_some_and(fits) {
             let next = device.upload_chunk(Upload::Dynamic, size + END_B)?;
-            let jump = MiBatchBufferStart {
-                address_space_indicator: true,
-                batch_buffer_start_address: next.address,
-                ..MiBatchBufferStart::default()
-            };
             if let Some(last) = self.chunks.last() {
-                last.write(self.used, &jump.pack().map_err(packet)?);
+                last.write(self.used, &jump(next.address)?);
             }
             self.chunks.push(next);
             self.used = 0;
@@ -44,13 +40,15 @@ impl Batch {
         Ok(at)
     }
 
-    /// Ends the batch.
+    /// Ends the batch, or continues with another one's.
     ///
     /// # Errors
     /// When a packet cannot be packed.
-    pub fn end(&mut self) -> Result<()> {
-        if let Some(last) = self.chunks.last() {
-            last.write(self.used, &MiBatchBufferEnd::default().pack().map_err(packet)?);
+    pub fn end(&self, next: Option<&Batch>) -> Result<()> {
+        let Some(last) = self.chunks.last() else { return Ok(()) };
+        match next.and_then(Batch::first) {
+            Some(next) => last.write(self.used, &jump(next.address)?),
+            None => last.write(self.used, &MiBatchBufferEnd::default().pack().map_err(packet)?),
         }
         Ok(())
     }
@@ -65,4 +63,13 @@ impl Batch {
         self.chunks.drain(..).for_each(|c| device.recycle(Upload::Dynamic, c));
         self.used = 0;
     }
+}
+
+fn jump(address: u64) -> Result<[u8; MiBatchBufferStart::SIZE_BYTES]> {
+    let jump = MiBatchBufferStart {
+        address_space_indicator: true,
+        batch_buffer_start_address: address,
+        ..MiBatchBufferStart::default()
+    };
+    jump.pack().map_err(packet)
 }

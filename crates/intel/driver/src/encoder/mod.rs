@@ -1,8 +1,9 @@
 //! The encoder: batches, and the state that their commands point to.
 //!
 //! A command buffer owns its memory until it is reset: the batch ([`batch`]), dynamic state, binding tables and surface states.
-//! Nothing is assumed of the hardware's state at its start; [`hardware`] knows what the commands so far have set, and emits what
-//! is missing: base addresses, pipeline select, cache partitions, flushes.
+//! Nothing is assumed of the hardware's state at its start, but that barriers at the end of earlier command buffers have been
+//! emitted; [`hardware`] knows what the commands so far have set, and emits what is missing: base addresses, pipeline select, cache
+//! partitions, flushes.
 
 mod batch;
 pub mod bindings;
@@ -51,6 +52,8 @@ pub struct Encoder {
     /// Number of the generation in declarations of packets.
     revision: Revision,
     batch: Batch,
+    /// The commands may be submitted again before they have ended: their batch is not to be changed.
+    may_run_twice: bool,
     dynamic: Arena<Bo>,
     tables: Arena<Bo>,
     surfaces: Arena<Bo>,
@@ -84,6 +87,7 @@ impl Encoder {
             device: device.clone(),
             revision: tepui_intel_packets::revision(device.generation()),
             batch: Batch::default(),
+            may_run_twice: false,
             dynamic: Arena::default(),
             tables: Arena::default(),
             surfaces: Arena::default(),
@@ -249,7 +253,8 @@ pub fn start(device: &Arc<Device>) -> Result<()> {
     device.kernel.submit(&[], device.start_batch(&out.bytes), &[])
 }
 
-/// Submits command buffers in order. Each is a submission of its own: the kernel runs those of a context one after the other.
+/// Submits command buffers in order: as one submission, in which the batch of each jumps to that of the next one. Those whose batches
+/// may be running are submissions of their own: the kernel runs those of a context one after the other.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -259,8 +264,16 @@ pub fn submit(
     commands: &[&Encoder],
     signals: &[SyncPoint],
 ) -> Result<()> {
-    let mut batches: Vec<(&Bo, u64)> =
-        commands.iter().filter_map(|c| c.batch.first()).map(|bo| (bo, 0)).collect();
+    let commands: Vec<_> = commands.iter().filter(|c| c.batch.first().is_some()).collect();
+    let groups = commands.chunk_by(|a, b| !a.may_run_twice && !b.may_run_twice);
+    let mut batches = Vec::new();
+    for group in groups {
+        let next = group.iter().skip(1).map(Some).chain([None]);
+        for (c, next) in group.iter().zip(next).filter(|(c, _)| !c.may_run_twice) {
+            c.batch.end(next.map(|n| &n.batch))?;
+        }
+        batches.extend(group[0].batch.first().map(|bo| (bo, 0)));
+    }
     if batches.is_empty() {
         batches.push(device.idle_batch());
     }

@@ -70,9 +70,23 @@ impl backend::Encoder<Intel> for Encoder {
         self.clear(1);
     }
 
+    fn begin(&mut self, usage: vk::CommandBufferUsageFlags) {
+        self.may_run_twice = usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+    }
+
     fn finish(&mut self) -> Result<()> {
-        // The kernel writes all caches back after a submission, and invalidates them before the next one.
-        self.batch.end()
+        // Barriers at the end are for the next command buffer. After the last one of a submission the kernel writes all caches back,
+        // and invalidates them before the next submission.
+        if !self.hardware.pending.is_empty() {
+            if self.hardware.mode.is_none() {
+                self.select(Mode::Graphics)?;
+            }
+            self.flush()?;
+            if !self.hardware.pending.is_empty() {
+                self.select(Mode::Graphics)?;
+            }
+        }
+        self.batch.end(None)
     }
 
     fn begin_rendering(&mut self, rendering: &Rendering<Intel>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Addresses in the vertex cache, whose tags have 32 bits on Gen9: before a buffer is 4 GiB from what its binding had since the last
-//! invalidation, the cache is invalidated.
+//! invalidation, the cache is invalidated; and before the first draw of a command buffer, since earlier command buffers of the
+//! submission left addresses there.
 //!
 //! source: Mesa, anv_genX.h and genX_cmd_buffer.c (`genX(cmd_buffer_set_binding_for_gfx8_vb_flush)`)
 
@@ -12,15 +13,9 @@ const REACH: u64 = 1 << 32;
 /// Bytes of a line.
 const LINE_B: u64 = 64;
 
-/// Start and end of the addresses of each binding since the last invalidation; empty ones are equal.
-#[derive(Clone, Debug)]
-pub struct VertexRanges([(u64, u64); COUNT]);
-
-impl Default for VertexRanges {
-    fn default() -> Self {
-        VertexRanges([(0, 0); COUNT])
-    }
-}
+/// Start and end of the addresses of each binding since the last invalidation, if there was one; empty ranges have equal ends.
+#[derive(Clone, Debug, Default)]
+pub struct VertexRanges(Option<[(u64, u64); COUNT]>);
 
 /// A buffer of a draw: its binding, address and bytes.
 pub type Buffer = (usize, u64, u64);
@@ -28,30 +23,28 @@ pub type Buffer = (usize, u64, u64);
 impl VertexRanges {
     /// Adds the buffers of a draw; returns whether the cache has to be invalidated before, in which case earlier ones are forgotten.
     pub fn add(&mut self, buffers: &[Buffer]) -> bool {
-        let mut fits = true;
+        if let Some(ranges) = &mut self.0
+            && buffers.iter().fold(true, |fit, b| fit & extend(ranges, b))
+        {
+            return false;
+        }
+        let ranges = self.0.insert([(0, 0); COUNT]);
         for b in buffers {
-            fits &= self.extend(b);
+            extend(ranges, b);
         }
-        if !fits {
-            *self = VertexRanges::default();
-            for b in buffers {
-                self.extend(b);
-            }
-        }
-        !fits
+        true
     }
+}
 
-    /// Extends the range of a binding; returns whether tags tell all of it apart.
-    fn extend(&mut self, &(binding, address, size): &Buffer) -> bool {
-        if address == 0 || size == 0 || binding >= COUNT {
-            return true;
-        }
-        let (start, end) = (address / LINE_B * LINE_B, (address + size).next_multiple_of(LINE_B));
-        let range = &mut self.0[binding];
-        *range =
-            if range.0 == range.1 { (start, end) } else { (range.0.min(start), range.1.max(end)) };
-        range.1 - range.0 <= REACH
+/// Extends the range of a binding; returns whether tags tell all of it apart.
+fn extend(ranges: &mut [(u64, u64); COUNT], &(binding, address, size): &Buffer) -> bool {
+    if address == 0 || size == 0 || binding >= COUNT {
+        return true;
     }
+    let (start, end) = (address / LINE_B * LINE_B, (address + size).next_multiple_of(LINE_B));
+    let range = &mut ranges[binding];
+    *range = if range.0 == range.1 { (start, end) } else { (range.0.min(start), range.1.max(end)) };
+    range.1 - range.0 <= REACH
 }
 
 #[cfg(test)]
@@ -62,7 +55,8 @@ mod tests {
     fn buffers_that_are_far_apart_invalidate_the_cache_once() {
         let mut ranges = VertexRanges::default();
         let gib = 1u64 << 30;
-        assert!(!ranges.add(&[(0, 5 * gib, 100)]));
+        // Nothing is known at first.
+        assert!(ranges.add(&[(0, 5 * gib, 100)]));
         // Other bindings have ranges of their own.
         assert!(!ranges.add(&[(0, 8 * gib, 100), (1, 40 * gib, 100)]));
         assert!(ranges.add(&[(0, 10 * gib, 100)]));
