@@ -137,6 +137,8 @@ struct Draw {
     views: Option<(u8, u32)>,
     /// The area outside of which colours and depths are loaded first: two corners, both included.
     loaded_around: Option<[[u32; 2]; 2]>,
+    /// Four samples, whose mean is written.
+    averages: bool,
 }
 
 impl Default for Draw {
@@ -154,7 +156,7 @@ impl Default for Draw {
             depth_write_enable: true,
             ..Default::default()
         };
-        Draw { blend, depth, count: 3, draws: 1, views: None, loaded_around: None }
+        Draw { blend, depth, count: 3, draws: 1, views: None, loaded_around: None, averages: false }
     }
 }
 
@@ -236,6 +238,10 @@ impl Machine {
                 bound_max_x: WIDTH - 1,
                 bound_max_y: HEIGHT - 1,
                 effective_tile_size: 256,
+                sample_pattern: match draw.averages {
+                    true => SamplePattern::Rotated4xGrid,
+                    false => SamplePattern::SingleSampled,
+                },
                 render_target_count: 1,
                 z_internal_format: ZInternalFormat::D32,
                 z_write_enable: true,
@@ -263,6 +269,7 @@ impl Machine {
                 write_enable: true,
                 writeback_format: ColorFormat::R8g8b8a8,
                 writeback_block_format: BlockFormat::Linear,
+                writeback_msaa: if draw.averages { Msaa::Average } else { Msaa::Single },
                 swizzle: 1 << 3 | 2 << 6 | 3 << 9,
                 clean_pixel_write_enable: true,
                 base: PICTURE,
@@ -301,6 +308,7 @@ impl Machine {
                 57,
                 register(&DcdFlags0 {
                     occlusion_query: OcclusionMode::Counter,
+                    multisample_enable: draw.averages,
                     ..Default::default()
                 }),
             ),
@@ -475,6 +483,38 @@ fn a_triangle_is_drawn_with_its_colours_and_depths() {
         let counted = u64::from_le_bytes(machine.vm.read_array(COUNTER).unwrap());
         assert!(counted >= covered && counted <= covered + 40, "{counted} samples of {covered}");
     }
+}
+
+/// Each pixel is the mean of its samples: those that the triangle covers, which the counter counts, and the others with the cleared colour.
+#[test]
+fn the_mean_of_samples_is_written() {
+    let machine = Machine::new(2);
+    machine.vm.write(COUNTER, &[0; 8]).unwrap();
+    machine.vertices(&half(0.25).map(|(position, _)| (position, [1.0, 0.0, 0.0, 1.0])));
+    machine.draw(FRAGMENT, &Draw { averages: true, ..Draw::default() }).unwrap();
+    let (clear, drawn) = (0x1122_3344u32.to_le_bytes(), [255, 0, 0, 255u8]);
+    // Whether a colour is the mean with a number of covered samples, rounded to a neighbour.
+    let is_mean = |found: [u8; 4], covered: i32| {
+        (0..4).all(|k| {
+            let sum = i32::from(drawn[k]) * covered + i32::from(clear[k]) * (4 - covered);
+            (4 * i32::from(found[k]) - sum).abs() <= 2
+        })
+    };
+    let (mut total, mut partly) = (0, 0);
+    for (x, y) in (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| (x, y))) {
+        let found = machine.word_at(PICTURE, x, y).to_le_bytes();
+        let covered = (0..=4).find(|&n| is_mean(found, n));
+        let covered = covered.unwrap_or_else(|| panic!("{x} {y}: {found:x?}"));
+        // A pixel is apart from the diagonal by its distance, in pixels of a column.
+        let above = (y as f32 + 0.5) * WIDTH as f32 / HEIGHT as f32 - (x as f32 + 0.5);
+        if above.abs() > 1.5 {
+            assert_eq!(covered, if above > 0.0 { 4 } else { 0 }, "{x} {y}");
+        }
+        total += covered as u64;
+        partly += u32::from(covered % 4 != 0);
+    }
+    assert!(partly > 20, "{partly}");
+    assert_eq!(total, u64::from_le_bytes(machine.vm.read_array(COUNTER).unwrap()));
 }
 
 #[test]

@@ -10,6 +10,8 @@ use tepui_mali_packets::framebuffer::{
     ColorBufferInternalFormat as Internal, ColorFormat, RenderTarget,
 };
 
+use tepui_format::texel::{numeric, srgb};
+
 use crate::job::{JobFault, Unit};
 
 /// Maximum number of words of a pixel.
@@ -25,6 +27,45 @@ pub(crate) struct TargetFormat {
     swizzle: [u32; 4],
     /// Bytes of a pixel in memory.
     pub bytes: usize,
+    /// The numbers that the tile buffer's components are.
+    numbers: Numbers,
+}
+
+/// Numbers of a tile buffer's components.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// Fixed point.
+    Unorm,
+    /// Colours of eight bits after the sRGB curve, and alpha as fixed point.
+    Srgb,
+    /// Floats of 16 bits, or of fewer without a sign.
+    Float,
+    /// Bits as the program gives them.
+    Raw,
+}
+
+impl Numbers {
+    /// The number of a component of some bits; 0 for raw ones.
+    fn value(self, raw: u32, bits: u32, component: usize) -> f32 {
+        match self {
+            Numbers::Srgb if component < 3 && bits == 8 => srgb::decode_table()[raw as usize & 255],
+            Numbers::Unorm | Numbers::Srgb => numeric::unorm_to_f32(raw, bits),
+            Numbers::Float if bits == 16 => half::f16::from_bits(raw as u16).to_f32(),
+            Numbers::Float => numeric::ufloat_to_f32(raw, bits - 5),
+            Numbers::Raw => 0.0,
+        }
+    }
+
+    /// The component of some bits that is nearest to a number.
+    fn raw(self, value: f32, bits: u32, component: usize) -> u32 {
+        match self {
+            Numbers::Srgb if component < 3 && bits == 8 => srgb::encode(value).into(),
+            Numbers::Unorm | Numbers::Srgb => numeric::f32_to_unorm(value, bits),
+            Numbers::Float if bits == 16 => half::f16::from_f32(value).to_bits().into(),
+            Numbers::Float => numeric::f32_to_ufloat(value, bits - 5),
+            Numbers::Raw => 0,
+        }
+    }
 }
 
 /// Bits of components in the tile buffer, and the extra bits below each in clear colours.
@@ -98,7 +139,36 @@ impl TargetFormat {
             return Err(JobFault::unimplemented(Unit::Fragment, what));
         }
         let bytes = memory.iter().sum::<u32>().div_ceil(8) as usize;
-        Ok(TargetFormat { internal, memory, swizzle, bytes })
+        let numbers = match (layout(target.internal_format), internal) {
+            (Some(_), _) if target.srgb => Numbers::Srgb,
+            (Some(_), _) => Numbers::Unorm,
+            (None, Some(_)) => Numbers::Float,
+            (None, None) => Numbers::Raw,
+        };
+        Ok(TargetFormat { internal, memory, swizzle, bytes, numbers })
+    }
+
+    /// Whether samples can be averaged: a tile buffer of raw bits does not say what they are.
+    pub fn has_mean(&self) -> bool {
+        self.numbers != Numbers::Raw
+    }
+
+    /// The mean of the samples of a pixel in the tile buffer, component by component; of sRGB colours the mean of what they stand for.
+    pub fn mean(&self, samples: &[u128]) -> u128 {
+        let (mut from, mut out) = (0, 0);
+        for (component, &bits) in self.internal.iter().flatten().enumerate() {
+            if bits == 0 {
+                continue;
+            }
+            let most = (1u128 << bits) - 1;
+            let number = |all: &u128| {
+                f64::from(self.numbers.value((all >> from & most) as u32, bits, component))
+            };
+            let mean = samples.iter().map(number).sum::<f64>() / samples.len() as f64;
+            out |= u128::from(self.numbers.raw(mean as f32, bits, component)) << from;
+            from += bits;
+        }
+        out
     }
 
     /// The bits of a cleared pixel in the tile buffer.
@@ -122,20 +192,18 @@ impl TargetFormat {
         let mut from = 0;
         let all = u128::from_le_bytes(pixel);
         let mut colour = [0.0, 0.0, 0.0, 1.0];
-        let Some(internal) = &self.internal else {
+        if self.internal.is_none() {
             let bytes = self.memory.iter().sum::<u32>().div_ceil(32).max(1) as usize;
             return std::array::from_fn(|k| f32::from(pixel[k * bytes]) / 255.0);
-        };
-        let is_float = internal[0] == 16 || internal[0] == 11;
+        }
         for (bits, which) in self.memory.iter().zip(self.swizzle) {
             let raw = (all >> from & ((1 << bits) - 1)) as u32;
             from += bits;
             if let (1.., Some(component)) = (*bits, colour.get_mut(which as usize)) {
-                *component = match (is_float, bits) {
-                    (true, 16) => half::f16::from_bits(raw as u16).to_f32(),
-                    (true, _) => tepui_format::texel::numeric::ufloat_to_f32(raw, bits - 5),
-                    _ => raw as f32 / ((1u64 << bits) - 1) as f32,
-                };
+                // Colours after the sRGB curve stay so.
+                let numbers =
+                    if self.numbers == Numbers::Srgb { Numbers::Unorm } else { self.numbers };
+                *component = numbers.value(raw, *bits, which as usize);
             }
         }
         colour
@@ -255,6 +323,25 @@ mod tests {
         target.internal_format = Internal::Raw64;
         target.clear.color_1 = 7;
         assert_eq!(TargetFormat::clear(&target) as u64, u64::from(color_0) | 7 << 32);
+    }
+
+    #[test]
+    fn means_are_of_the_numbers_that_components_stand_for() {
+        let of = |internal, memory, srgb| {
+            TargetFormat::new(&RenderTarget { srgb, ..target(internal, memory) }).unwrap()
+        };
+        let bytes = of(Internal::R8g8b8a8, ColorFormat::R8g8b8a8, false);
+        assert_eq!(bytes.mean(&[0xff00_10ff, 0x0000_1000, 0xff00_1100, 0]), 0x8000_0c40);
+        // Half of the light is 188 of 255; alpha has no curve.
+        let curve = of(Internal::R8g8b8a8, ColorFormat::R8g8b8a8, true);
+        assert_eq!(curve.mean(&[0xff00_00ff, 0]), 0x8000_00bc);
+        let halves = of(Internal::R16g16f, ColorFormat::R8g8b8a8, false);
+        // 1 and 2; −3 and 0.
+        assert_eq!(halves.mean(&[0xc200_3c00, 0x0000_4000]), 0xbe00_3e00);
+        let small = of(Internal::R11g11b10f, ColorFormat::R8g8b8a8, false);
+        // Of eleven bits, 1 is 15 · 64.
+        assert_eq!(small.mean(&[15 << 6, 17 << 6]), 16 << 6 | 1 << 4);
+        assert!(!of(Internal::Raw32, ColorFormat::Raw32, false).has_mean());
     }
 
     #[test]

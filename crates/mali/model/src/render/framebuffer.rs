@@ -43,6 +43,36 @@ pub(crate) struct Target {
     pub surface: Option<Surface>,
     /// Whether tiles in which nothing was drawn are written.
     pub clean: bool,
+    /// Whether the mean of a pixel's samples is written, instead of the first or of all in layers.
+    pub averages: bool,
+}
+
+impl Target {
+    /// The attachment that a descriptor describes.
+    pub fn new(target: &RenderTarget) -> Result<Target, JobFault> {
+        let format = TargetFormat::new(target)?;
+        let is_unknown = target.write_enable
+            && match target.writeback_msaa {
+                Msaa::Multiple => true,
+                Msaa::Average => !format.has_mean(),
+                Msaa::Single | Msaa::Layered => false,
+            };
+        if is_unknown {
+            let what = format!(
+                "samples of tiles of format {} in memory as {}",
+                target.internal_format, target.writeback_msaa
+            );
+            return Err(JobFault::unimplemented(UNIT, what));
+        }
+        Ok(Target {
+            format,
+            internal: target.internal_format,
+            clear: TargetFormat::clear(target),
+            surface: target.write_enable.then(|| Surface::colour(target)).transpose()?,
+            clean: target.clean_pixel_write_enable,
+            averages: target.writeback_msaa == Msaa::Average,
+        })
+    }
 }
 
 /// The image to which depth or stencil is written.
@@ -111,23 +141,7 @@ impl Framebuffer {
                 target.header_row_stride = midgard::header_stride(parameters.width);
             }
             next += RenderTarget::SIZE_BYTES as u64;
-            let surface = match target.write_enable {
-                true => Some(Surface::colour(&target)?),
-                false => None,
-            };
-            if target.write_enable && target.writeback_msaa == Msaa::Multiple
-                || target.writeback_msaa == Msaa::Average
-            {
-                let what = format!("samples in memory as {}", target.writeback_msaa);
-                return Err(JobFault::unimplemented(UNIT, what));
-            }
-            let made = Target {
-                format: TargetFormat::new(&target)?,
-                internal: target.internal_format,
-                clear: TargetFormat::clear(&target),
-                surface,
-                clean: target.clean_pixel_write_enable,
-            };
+            let made = Target::new(&target)?;
             targets.try_push(made).map_err(|_| {
                 let what = format!("{} render targets", parameters.render_target_count);
                 JobFault::new(UNIT, what)

@@ -8,14 +8,13 @@
 
 use arrayvec::ArrayVec;
 use tepui_mali_packets::framebuffer::{
-    BlockFormat, ColorBufferInternalFormat as Internal, ColorFormat, FramebufferParameters, Msaa,
+    BlockFormat, ColorBufferInternalFormat as Internal, ColorFormat, FramebufferParameters,
     RenderTarget, RtBuffer, RtClear, SFormat, SamplePattern, ZInternalFormat, ZsFormat,
 };
 pub(crate) use tepui_mali_packets::sfbd::part;
 use tepui_mali_packets::sfbd::{ColorFormatV4, FramebufferParametersV4, SampleLayout};
 use tepui_softgpu::UnitMemory;
 
-use super::colour::TargetFormat;
 use super::framebuffer::{DepthTarget, Framebuffer, Target, later, layered, packet, samples};
 use super::target::{ImageLayout, Surface};
 use crate::job::{JobFault, Unit};
@@ -88,9 +87,6 @@ fn colour(p: &FramebufferParametersV4) -> Result<RenderTarget, JobFault> {
     if p.big_endian {
         return Err(JobFault::unimplemented(UNIT, "images with the highest byte first"));
     }
-    if matches!(p.msaa, Msaa::Average | Msaa::Multiple) && p.color_write_enable {
-        return Err(JobFault::unimplemented(UNIT, format!("samples in memory as {}", p.msaa)));
-    }
     let format = p.color_writeback_format;
     let (internal_format, writeback_format) = match raw(format) {
         Some((internal, memory)) if p.internal_format == Internal::RawValue => (internal, memory),
@@ -109,6 +105,7 @@ fn colour(p: &FramebufferParametersV4) -> Result<RenderTarget, JobFault> {
         internal_format,
         write_enable: p.color_write_enable,
         writeback_format,
+        writeback_msaa: p.msaa,
         writeback_block_format: later(p.color_block_format)?,
         srgb: p.srgb,
         swizzle: p.swizzle,
@@ -132,13 +129,7 @@ pub(crate) fn framebuffer(memory: &mut UnitMemory<'_>, at: u64) -> Result<Frameb
     let p = own(memory, at)?;
     let target = colour(&p)?;
     let mut targets = ArrayVec::new();
-    targets.push(Target {
-        format: TargetFormat::new(&target)?,
-        internal: target.internal_format,
-        clear: TargetFormat::clear(&target),
-        surface: if target.write_enable { Some(Surface::colour(&target)?) } else { None },
-        clean: target.clean_pixel_write_enable,
-    });
+    targets.push(Target::new(&target)?);
     let order = |format| match later(format)? {
         BlockFormat::Linear => Ok(ImageLayout::Linear),
         BlockFormat::TiledUInterleaved => Ok(ImageLayout::UInterleaved),

@@ -117,8 +117,18 @@ impl Tile {
         for (target, &(start, words)) in framebuffer.targets.iter().zip(&self.targets) {
             if let Some(surface) = target.surface.as_ref().filter(|_| self.dirty || target.clean) {
                 let colours = &self.colours[start..][..words * self.samples * PIXELS];
-                let colours = (colours, words);
-                write_colours(memory, target, surface, colours, self.samples, corner, area)?;
+                let (means, samples);
+                let colours = match target.averages && self.samples > 1 {
+                    true => {
+                        (means, samples) = (average(&target.format, colours, words), 1);
+                        (&means[..], words)
+                    }
+                    false => {
+                        samples = self.samples;
+                        (colours, words)
+                    }
+                };
+                write_colours(memory, target, surface, colours, samples, corner, area)?;
             }
         }
         if self.dirty || framebuffer.clean_depth {
@@ -189,6 +199,26 @@ impl Tile {
         }
         Ok(())
     }
+}
+
+/// Means of the samples of a tile's pixels of `words` words each.
+fn average(format: &TargetFormat, colours: &[u32], words: usize) -> Vec<u32> {
+    let bits = |pixel: &[u32]| pixel.iter().rev().fold(0, |b, &word| b << 32 | u128::from(word));
+    let sample_words = words * PIXELS;
+    // The last pixel that was averaged, because neighbours are often equal.
+    let mut last: (ArrayVec<u128, MAX_SAMPLES>, u128) = Default::default();
+    let mut means = Vec::with_capacity(sample_words);
+    for first in (0..sample_words).step_by(words) {
+        let of_sample = |all: &[u32]| bits(&all[first..][..words]);
+        let samples: ArrayVec<u128, MAX_SAMPLES> =
+            colours.chunks_exact(sample_words).map(of_sample).collect();
+        if samples != last.0 {
+            let mean = format.mean(&samples);
+            last = (samples, mean);
+        }
+        means.extend((0..words).map(|k| (last.1 >> (32 * k)) as u32));
+    }
+    means
 }
 
 /// A depth as fixed point.
