@@ -14,7 +14,7 @@ use tepui_gpus::intel::Chip;
 use tepui_gpus::{Feature, Gpu};
 use tepui_ir::{Shader, Stage};
 
-use crate::{frontend, intel};
+use crate::{frontend, intel, mali};
 
 /// Compiles shaders to machine code.
 ///
@@ -294,6 +294,9 @@ fn compile_file(args: &Args, path: &Path, snapshots: bool) -> (Report, String, V
     if let Gpu::Intel(chip) = args.common.gpu {
         return compile_intel(args, chip, (shader, &words), report);
     }
+    if let Gpu::Mali(_) = args.common.gpu {
+        return compile_mali(args, (shader, &words), report);
+    }
     let mut text = String::new();
     let mut names: Vec<&'static str> = Vec::new();
     let (want, emit) = (args.after.as_deref(), args.emit);
@@ -405,6 +408,56 @@ fn compile_intel(
         Emit::Bin => String::new(),
         Emit::Marked | Emit::Cfg => {
             report.error = Some(format!("--emit of this kind is not there for {} yet", chip.id));
+            String::new()
+        }
+    };
+    (report, text, p.code)
+}
+
+/// Compiles a translated shader for Valhall.
+fn compile_mali(
+    args: &Args,
+    (mut shader, words): (Shader, &[u32]),
+    mut report: Report,
+) -> (Report, String, Vec<u8>) {
+    let file = report.file.clone();
+    let mut passes = mali::Passes {
+        want: args.after.as_deref(),
+        of: match args.emit {
+            Emit::Ir => mali::Wanted::Ir,
+            Emit::Mir => mali::Wanted::Mir,
+            Emit::Cfg => mali::Wanted::Graph,
+            _ => mali::Wanted::Nothing,
+        },
+        file: &file,
+        names: Vec::new(),
+        text: String::new(),
+    };
+    if args.after.as_deref() == Some("spirv") {
+        passes.text = shader.to_string();
+    }
+    let options = mali::options(args.common.registers, args.common.robust);
+    let program = mali::program(&mut shader, &options, &mut passes);
+    if args.after.as_deref() == Some("list") {
+        passes.names.dedup();
+        return (report, format!("spirv\n{}\n", passes.names.join("\n")), Vec::new());
+    }
+    let p = match program {
+        Ok(p) => p,
+        Err(e) => {
+            report.error = Some(e);
+            return (report, passes.text, Vec::new());
+        }
+    };
+    report.stats = stats_map(&p.stats);
+    report.asm = mali::lines(&p, &shader);
+    let text = match args.emit {
+        Emit::Ir | Emit::Mir | Emit::Cfg => passes.text,
+        Emit::Asm => mali::text(&p, &shader, &source_lines(words)) + &mali::stats(&p),
+        Emit::Stats => mali::stats(&p),
+        Emit::Bin => String::new(),
+        Emit::Marked => {
+            report.error = Some("--emit marked is not there for Mali yet".to_owned());
             String::new()
         }
     };

@@ -38,6 +38,7 @@ mod intel;
 mod intel_analysis;
 mod launch;
 mod library;
+mod mali;
 mod mutate;
 mod raster;
 mod shared;

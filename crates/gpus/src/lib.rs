@@ -266,6 +266,10 @@ impl Gpu {
             }
             // Compute shaders with buffers.
             (Gpu::Intel(_), Feature::Compiler) => Support::Partial,
+            // The families before Valhall have instruction sets of their own.
+            (Gpu::Mali(chip), Feature::Compiler) if matches!(chip.arch.0, 9 | 10) => {
+                Support::Partial
+            }
             // Some extensions are missing.
             (Gpu::Intel(_), Feature::Driver) => Support::Partial,
             (Gpu::Intel(chip), Feature::Layout) if chip.id == "skl" => Support::Tested,
@@ -326,7 +330,7 @@ mod tests {
         let m2: Gpu = "m2".parse().unwrap();
         assert_eq!(
             m2.require(Feature::Compiler).unwrap_err().to_string(),
-            "there is no compiler for m2; there is one for m1, skl, tgl"
+            "there is no compiler for m2; there is one for m1, mali-g57, mali-g57-r0, mali-g310, mali-g610, skl, tgl"
         );
     }
 }

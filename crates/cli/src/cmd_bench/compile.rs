@@ -72,6 +72,11 @@ fn stats(
         let p = tepui_intel_compiler::compile(s, chip.generation, &options);
         return p.map(|p| stats_map(&p.stats)).map_err(|e| e.to_string());
     }
+    if let Gpu::Mali(_) = common.gpu {
+        let options = crate::mali::options(common.registers, common.robust);
+        let p = tepui_mali_compiler::compile(s, &options);
+        return p.map(|p| stats_map(&p.stats)).map_err(|e| e.to_string());
+    }
     let p = tepui_agx_compiler::compile(s, &common.options()?);
     p.map(|p| stats_map(&p.stats)).map_err(|e| e.to_string())
 }

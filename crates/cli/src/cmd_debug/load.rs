@@ -105,6 +105,9 @@ fn buffer(text: &str) -> Result<Contents, String> {
 /// # Errors
 /// The file does not compile, its job faults, or nothing runs at the place.
 pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Recording, String> {
+    if let Gpu::Mali(chip) = common.gpu {
+        return Err(format!("shaders are not debugged on {} yet: `tepui exec` runs them", chip.id));
+    }
     let (text, inputs) = read(file, common, place)?;
     let group = match (text.stage.as_deref(), &place.pixel) {
         (None | Some("compute"), _) => {
@@ -137,6 +140,9 @@ pub fn check(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Vec<
             ..Text::default()
         };
         return crate::intel::check(&mut shader, chip, &text, &inputs);
+    }
+    if let Gpu::Mali(chip) = common.gpu {
+        return Err(format!("shaders are not checked on {} yet: `tepui exec` runs them", chip.id));
     }
     let (text, inputs) = read(file, common, place)?;
     let outcome = run(&text, &inputs, RunOptions { check: true, ..RunOptions::default() });

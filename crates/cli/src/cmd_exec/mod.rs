@@ -263,6 +263,30 @@ fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
     Ok(())
 }
 
+/// Compiles and runs a shader for Valhall.
+fn run_mali(args: &Args, chip: &'static tepui_gpus::mali::Chip) -> Result<(), String> {
+    if is_assembly(&args.file) {
+        return Err("assembly is run for the M1 only".to_owned());
+    }
+    if let Some(image) = args.image.iter().chain(&args.sampler).next() {
+        return Err(format!("`{image}`: images are not bound for Mali's GPUs yet"));
+    }
+    let mut s = args.common.translate(&args.file)?;
+    let groups = groups(&args.groups)?;
+    let before = contents(args, &s, groups)?;
+    let push = match &args.push {
+        Some(p) => crate::input::read(p).map_err(|e| format!("{}: {e}", p.display()))?,
+        None => Vec::new(),
+    };
+    let buffers = before.iter().cloned().collect();
+    let mut bindings = tepui_mali_bare::Bindings { buffers, push, ..Default::default() };
+    let options = crate::mali::options(args.common.registers, args.common.robust);
+    let stats = crate::mali::exec(&mut s, chip, &options, &mut bindings, groups)?;
+    save(args, &before, |slot| Ok(bindings.buffers.get(slot).cloned()))?;
+    eprintln!("{} threads, {} instructions", stats.threads, stats.instructions);
+    Ok(())
+}
+
 /// The descriptor of a sampler of an AGX GPU.
 fn agx_sampler(words: &str) -> Result<[u8; 8], String> {
     tepui_agx_bare::bind::sampler(&images::sampler(words)?).map_err(|e| e.to_string())
@@ -271,6 +295,9 @@ fn agx_sampler(words: &str) -> Result<[u8; 8], String> {
 fn try_run(args: &Args) -> Result<(), String> {
     if let Gpu::Intel(chip) = args.common.gpu {
         return run_intel(args, chip);
+    }
+    if let Gpu::Mali(chip) = args.common.gpu {
+        return run_mali(args, chip);
     }
     if is_assembly(&args.file) {
         return run_assembly(args);

@@ -7,7 +7,7 @@ use tepui_mali_isa::Op;
 use tepui_mali_isa::table::field::Unit;
 
 /// Statistics of a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Stats {
     /// Instructions.
     pub instructions: u32,
