@@ -155,7 +155,9 @@ fn waits(flow: Flow) -> u8 {
         Flow::Wait012 => 0b111,
         Flow::Wait0126 => 0b111 | DEPTH,
         Flow::Wait | Flow::End => u8::MAX,
-        Flow::None | Flow::Reconverge | Flow::WaitResource | Flow::Discard => 0,
+        // The resource is the tile: Mesa has this in the place of a wait for all before LD_TILE.
+        Flow::WaitResource => DEPTH | COLOUR,
+        Flow::None | Flow::Reconverge | Flow::Discard => 0,
     }
 }
 

@@ -97,6 +97,23 @@ fn paths_join_with_what_either_leaves() {
     assert_eq!(findings(&program("dwb(0)")), []);
 }
 
+/// A blend shader may change r0 to r15 and the return address; the program's last clause calls one that does not return.
+#[test]
+fn blend_shaders_change_registers() {
+    let add = "BLEND r48:t1, r60, blend_descriptor_0.x, blend_descriptor_0.y, @r0";
+    let blend = |header: &str| clause(&format!("{header} blend"), NOTHING[0], add);
+    let program = |register: u8| {
+        clause("ds(0) nbb dwb(6, 7)", NOTHING[0], NOTHING[1])
+            + &blend("ds(0) nbb dwb(0)")
+            + &clause("ds(0) eos", &format!("FADD.f32 t0, r{register}, r{register}"), NOTHING[1])
+    };
+    for register in 0..48 {
+        let changed = (2, Hazard::ReadDiscarded, Some(register), None);
+        let expected = Vec::from_iter((register < 16).then_some(changed));
+        assert_eq!(findings(&program(register)), expected, "r{register}");
+    }
+}
+
 #[test]
 fn code_that_is_no_program_is_an_error() {
     assert_eq!(Clauses::decode(&[0xff; 16]), Err(DependencyError::Decode { offset: 0 }));

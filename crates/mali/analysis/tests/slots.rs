@@ -158,6 +158,12 @@ fn barriers_and_the_tile_buffer_have_waits_of_their_own() {
     assert_eq!(findings(&fragment(".wait0126", ".wait")), []);
     assert_eq!(findings(&fragment("", ".wait")), [(1, Hazard::Unsynchronised, None, Some(6))]);
     assert_eq!(findings(&fragment(".wait0126", "")), [(3, Hazard::Unsynchronised, None, Some(7))]);
+    // A wait for the tile stands for both slots.
+    let load = |wait: &str| {
+        format!("NOP{wait}\nLD_TILE.v4.f32.slot0.wait0 @r0:r1:r2:r3, r4, r5, r6\nNOP.end")
+    };
+    assert_eq!(findings(&load(".wait_resource")), []);
+    assert_eq!(findings(&load(".wait0126")), [(1, Hazard::Unsynchronised, None, Some(7))]);
 }
 
 /// A blend shader may change registers, and is called after the waits.
