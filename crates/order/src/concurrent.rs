@@ -126,6 +126,18 @@ impl ItemSet {
     }
 }
 
+/// Which items wait for which, directly or through others.
+#[derive(Clone, Debug, Default)]
+pub struct Order(Vec<ItemSet>);
+
+impl Order {
+    /// Whether an item waits for another one.
+    #[must_use]
+    pub fn has(&self, earlier: Item, later: Item) -> bool {
+        self.0.get(later as usize).is_some_and(|before| before.contains(earlier))
+    }
+}
+
 /// Items of work, the events that order them, and what they access.
 #[derive(Clone, Debug, Default)]
 pub struct Concurrency {
@@ -173,6 +185,11 @@ impl Concurrency {
     /// Adds a wait for items that have begun which no command asks for, such as between the stages of a pipeline. It is never removed.
     pub fn dependency(&mut self, items: impl IntoIterator<Item = Range<Item>>) -> EventId {
         self.add(OrderEvent { kind: None, items: items.into_iter().collect(), implies: Vec::new() })
+    }
+
+    /// Adds an event that waits for what other events wait for. It is never removed.
+    pub fn join(&mut self, events: &[EventId]) -> EventId {
+        self.add(OrderEvent { kind: None, items: Vec::new(), implies: events.to_vec() })
     }
 
     fn add(&mut self, event: OrderEvent) -> EventId {
@@ -243,6 +260,18 @@ impl Concurrency {
         all.retain(|race| !is_ordered(&before, race));
         all.sort_by_key(|race| (race.later.0, race.earlier.0));
         all
+    }
+
+    /// Which items wait for which.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        Order(self.before(None))
+    }
+
+    /// The items that have accessed the line of memory that contains an address, in no order.
+    pub fn users(&self, address: u64) -> impl Iterator<Item = Item> {
+        let touches = self.lines.get(&(address / LINE_BYTES)).into_iter().flatten();
+        touches.map(|touch| touch.item)
     }
 
     /// Judges the sequence without each of its events, one at a time, by kind: whether there is another race, and whether one of

@@ -26,6 +26,16 @@ pub enum Access {
     Atomic,
 }
 
+impl From<tepui_softgpu::Access> for Access {
+    fn from(access: tepui_softgpu::Access) -> Access {
+        match access {
+            tepui_softgpu::Access::Read | tepui_softgpu::Access::Execute => Access::Read,
+            tepui_softgpu::Access::Write => Access::Write,
+            tepui_softgpu::Access::Atomic => Access::Atomic,
+        }
+    }
+}
+
 /// One of the two accesses of a hazard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Side {

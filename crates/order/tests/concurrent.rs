@@ -209,3 +209,24 @@ fn sequences_that_are_too_long_say_so() {
     assert!(work.is_truncated() && work.removals(1).is_empty());
     assert!(!work.races().is_empty());
 }
+
+/// What waits for a join waits for what each of its events waits for, and the join itself is never removed.
+#[test]
+fn joined_events_wait_for_both() {
+    let mut work = Concurrency::default();
+    let items: Vec<u32> = (0..3).map(|_| work.begin(&[])).collect();
+    let events = [0, 2].map(|n| work.event("wait", [items[n]..items[n] + 1], &[]));
+    let join = work.join(&events);
+    let last = work.begin(&[join]);
+    work.access(Access::Write, 0x1000, 4);
+    work.choose(items[2]);
+    work.access(Access::Read, 0x1020, 4);
+    let order = work.order();
+    assert_eq!([0, 1, 2].map(|n| order.has(items[n], last)), [true, false, true]);
+    assert!(!order.has(last, items[0]) && !order.has(items[0], 99));
+    let mut users: Vec<u32> = work.users(0x103f).collect();
+    users.sort_unstable();
+    assert_eq!(users, [items[2], last]);
+    assert_eq!(work.users(0x1040).count(), 0);
+    assert_eq!(work.removals(1).len(), 1);
+}

@@ -224,12 +224,7 @@ impl AccessObserver for OrderChecker {
     fn access(&self, _: u8, access: tepui_softgpu::Access, address: u64, bytes: u64) {
         let mut state = lock(&self.state);
         if state.runs {
-            let access = match access {
-                tepui_softgpu::Access::Read | tepui_softgpu::Access::Execute => Access::Read,
-                tepui_softgpu::Access::Write => Access::Write,
-                tepui_softgpu::Access::Atomic => Access::Atomic,
-            };
-            state.work.access(access, address, bytes);
+            state.work.access(access.into(), address, bytes);
         }
     }
 }

@@ -333,11 +333,7 @@ impl AccessObserver for OrderChecker {
     fn access(&self, unit: u8, access: tepui_softgpu::Access, address: u64, bytes: u64) {
         let mut state = lock(&self.state);
         if state.runs {
-            let access = match access {
-                tepui_softgpu::Access::Read | tepui_softgpu::Access::Execute => Access::Read,
-                tepui_softgpu::Access::Write => Access::Write,
-                tepui_softgpu::Access::Atomic => Access::Atomic,
-            };
+            let access = access.into();
             state.tracker.access(unit, access, address, bytes);
             if let Some(trace) = &mut state.trace {
                 trace.access(unit, access, address, bytes);
