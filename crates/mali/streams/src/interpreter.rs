@@ -245,7 +245,7 @@ impl FrontEnd {
 }
 
 /// Whether two values satisfy a condition.
-fn compares<T: Ord>(condition: CsCondition, a: T, b: T) -> bool {
+pub fn compares<T: Ord>(condition: CsCondition, a: T, b: T) -> bool {
     match condition {
         CsCondition::Lequal => a <= b,
         CsCondition::Greater => a > b,

@@ -29,12 +29,15 @@
 // source: Mesa, cs_builder.h, decode_csf.c (`interpret_cs_instr`).
 
 mod interpreter;
+mod registers;
 mod text;
 
 use arrayvec::ArrayVec;
 use tepui_mali_packets::Problem;
 use tepui_mali_packets::cs::CsOpcode;
 
+pub use interpreter::compares;
+pub use registers::{RegisterAccess, RegisterSet, registers};
 pub use text::text;
 
 /// 32-bit registers of a queue.
