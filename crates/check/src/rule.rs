@@ -34,6 +34,8 @@ pub enum Family {
     Agx,
     /// Intel.
     Intel,
+    /// Arm Mali.
+    Mali,
 }
 
 impl Family {
@@ -43,6 +45,7 @@ impl Family {
         match self {
             Family::Agx => "AGX",
             Family::Intel => "Intel",
+            Family::Mali => "Mali",
         }
     }
 }
@@ -94,19 +97,28 @@ macro_rules! rules {
 }
 
 rules! {
-    "unwaited-read" Error Program [Agx] "a register is read before its load has arrived":
-    "Loads write their registers later. An instruction that reads one before a wait for the load's scoreboard slot gets the \
-     old value or the new one.";
+    "unwaited-read" Error Program [Agx Mali] "a register is read before its load has arrived":
+    "Loads and other messages write their registers later. An instruction that reads one before a wait for the message's slot gets \
+     the old value or the new one.";
     "The compiler has to put a wait for the slot between load and use."
 
-    "unwaited-write" Error Program [Agx] "a register is written while a load into it is under way":
-    "The load may arrive after the write and replace it.";
+    "unwaited-write" Error Program [Agx Mali] "a register is written while a load into it is under way":
+    "The load may arrive after the write and replace it. On Bifrost, also: a message may not have read the register yet.";
     "The compiler has to wait for the load first, or to use another register."
 
     "unordered-access" Error Program [Intel] "a register is accessed before the scoreboard orders it":
     "An earlier instruction may not have read or written the register yet, and no distance or token of the instructions between \
      them waits for it (Gen12).";
     "The compiler has to annotate the later instruction with the distance or the token, or to put a sync instruction before it."
+
+    "discarded-register" Error Program [Mali] "a register is read after its value was given up":
+    "An instruction before has marked its last use, or a blend shader may have changed it.";
+    "The compiler has to leave out the mark, or to keep the value in a register that blend shaders do not use."
+
+    "unwaited-message" Error Program [Mali] "a message comes before one that it depends on":
+    "A barrier while messages are in flight does not order them; the tile buffer, depth and coverage are not there before a wait \
+     for the slots of the fixed functions.";
+    "The compiler has to wait for the slot before the message."
 
     "unwritten-register" Error Program [Agx Intel] "a register is read that was never written":
     "The thread has not written the register on the way it took here; it holds what ran before on the core.";
@@ -189,13 +201,18 @@ rules! {
      bytes, or a later write-back replaces what it writes.";
     "Flush the cache that the finding names, and wait for that, between the two commands: look at the access masks of the barrier."
 
-    "missing-invalidate" Error Command [Intel] "memory is read of which the cache may hold old data":
+    "missing-invalidate" Error Command [Intel Mali] "memory is read of which the cache may hold old data":
     "The unit has read the line of memory before the data arrived there, and its cache was not invalidated since.";
     "Invalidate the cache that the finding names after the flush is complete: look at the destination access mask of the barrier."
 
-    "missing-wait" Error Command [Agx Intel] "an access does not wait for an earlier command":
+    "missing-wait" Error Command [Agx Intel Mali] "an access does not wait for an earlier command":
     "The two commands may run at the same time, or a flush may not be complete. The later access may come first.";
-    "Put a stall of the command streamer (Intel) or a barrier block (AGX) between the two: look at the stage masks of the barrier."
+    "Put a stall of the command streamer (Intel), a barrier block (AGX), or a WAIT, sync object or dependency of a job (Mali) between \
+     the two: look at the stage masks of the barrier."
+
+    "finished-job" Error Command [Mali] "a job is submitted again as it is":
+    "The header of the job says that it has ended: the hardware has executed it before. What it does with such a job is unknown.";
+    "Clear the first 16 bytes of the header before the chain is submitted again."
 
     "unread-result" Note Program [Agx] "a result that nobody reads":
     "A texel that is sampled, or a store to local memory, that nothing has read in the whole run. It costs time and power.";

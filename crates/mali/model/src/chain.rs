@@ -1,7 +1,8 @@
 //! The job manager (v4 to v9): executes a chain of jobs in memory.
 //!
 //! Jobs are linked, and a job begins when the jobs that it names by index have ended; here they are executed in the
-//! order of the chain, in which a job follows its dependencies. The header of each job is updated when it has ended.
+//! order of the chain, in which a job follows its dependencies; relaxed execution takes another order
+//! ([`crate::relaxed`]). The header of each job is updated when it has ended.
 //!
 // source: Mesa, v9.xml (jobs), decode_jm.c, pan_jm.c.
 
@@ -20,11 +21,14 @@ use tepui_mali_packets::midgard::WriteValueJobPayloadV5;
 use tepui_mali_packets::sfbd::FragmentJobPayloadV4;
 use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Problem};
+use tepui_order::relaxed::Choices;
 use tepui_softgpu::{AddressSpace, Fault, UnitMemory, catch_panic};
 
 use crate::dispatch::{self, Dispatch};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
+use crate::order::{OrderState, unit};
+use crate::relaxed::{HeldJobs, Job};
 use crate::render::draw::{self, Draw, DrawCall};
 use crate::render::scene::Scenes;
 use crate::render::stage::StageAddresses;
@@ -106,8 +110,10 @@ impl Gpu {
         context: &mut JobContext,
         first: u64,
     ) -> Result<JobStats, JobFault> {
-        let run = || chain(self, vm, context, first);
-        catch_panic(run).unwrap_or_else(|what| Err(JobFault::new(UNIT, what).of(FaultKind::Panic)))
+        let run = || catch_panic(|| chain(self, vm, context, first));
+        // What a chain leaves running ends before the next one: the kernel waits for it.
+        let result = self.ordered(vm, &mut OrderState::default(), run);
+        result.unwrap_or_else(|what| Err(JobFault::new(UNIT, what).of(FaultKind::Panic)))
     }
 }
 
@@ -120,38 +126,80 @@ fn chain(
     let mut stats = JobStats::default();
     context.frames.clear();
     let mut ended = HashSet::from([0]);
+    let mut choices = gpu.options.relaxed.map(Choices::new);
+    let mut held = HeldJobs::default();
     let mut at = first;
     for _ in 0..MAX_JOBS {
         if at == 0 {
+            while let Some(job) = held.next(&mut choices, true) {
+                perform(gpu, vm, context, &job, &mut stats).map_err(placed(job.at))?;
+            }
             return Ok(stats);
         }
         if stats.commands >= gpu.options.max_commands {
             break;
         }
-        let done = job(gpu, vm, context, at, &mut ended, &mut stats);
-        at = done.map_err(|fault| fault.at_packet(at))?;
+        let place = at;
+        let header = header(vm, place).map_err(placed(place))?;
+        stats.commands += 1;
+        for dependency in [header.dependency_1, header.dependency_2] {
+            if !ended.contains(&dependency) {
+                let what = format!("job {} waits for job {dependency} after it", header.index);
+                return Err(JobFault::new(UNIT, what).at_packet(at));
+            }
+        }
+        ended.insert(header.index);
+        at = header.next;
+        held.begin(Job { at: place, header });
+        while let Some(job) = held.next(&mut choices, false) {
+            perform(gpu, vm, context, &job, &mut stats).map_err(placed(job.at))?;
+        }
     }
     Err(JobFault::endless(UNIT))
 }
 
-/// Executes a job; returns the next one's address.
+/// The fault of a job at an address.
+fn placed(at: u64) -> impl Fn(JobFault) -> JobFault {
+    move |fault| fault.at_packet(at)
+}
+
+/// Reads a job's header.
+fn header(vm: &AddressSpace, at: u64) -> Result<JobHeader, JobFault> {
+    let mut memory = UnitMemory::new(vm);
+    memory.set_unit(unit::FRONT);
+    packet(&mut memory, at)
+}
+
+/// Executes a job, and updates its header.
+fn perform(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    context: &mut JobContext,
+    &Job { at, header }: &Job,
+    stats: &mut JobStats,
+) -> Result<(), JobFault> {
+    if let Some(order) = &gpu.order {
+        let report = order.job(at, &header);
+        if let (Some(report), Some(reports)) = (report, &gpu.reports) {
+            reports.add(report);
+        }
+    }
+    job(gpu, vm, context, at, &header, stats)?;
+    let mut memory = UnitMemory::new(vm);
+    memory.set_unit(unit::FRONT);
+    memory.write(at, &DONE.to_le_bytes()).map_err(memory_fault)
+}
+
+/// Executes a job.
 fn job(
     gpu: &Gpu,
     vm: &AddressSpace,
     context: &mut JobContext,
     at: u64,
-    ended: &mut HashSet<u32>,
+    header: &JobHeader,
     stats: &mut JobStats,
-) -> Result<u64, JobFault> {
+) -> Result<(), JobFault> {
     let mut memory = UnitMemory::new(vm);
-    let header: JobHeader = packet(&mut memory, at)?;
-    stats.commands += 1;
-    for dependency in [header.dependency_1, header.dependency_2] {
-        if !ended.contains(&dependency) {
-            let what = format!("job {} waits for job {dependency} behind it", header.index);
-            return Err(JobFault::new(UNIT, what));
-        }
-    }
     let payload = at.wrapping_add(HEADER);
     let is_bifrost = gpu.chip().arch.0 < 9;
     match header.job_type {
@@ -231,9 +279,7 @@ fn job(
             return Err(JobFault::unimplemented(UNIT, format!("jobs of type {other}")));
         }
     }
-    memory.write(at, &DONE.to_le_bytes()).map_err(memory_fault)?;
-    ended.insert(header.index);
-    Ok(header.next)
+    Ok(())
 }
 
 /// Side of a tile in pixels, the unit of a fragment job's bounds. source: Mesa, pan_desc.h

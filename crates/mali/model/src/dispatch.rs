@@ -21,6 +21,7 @@ use tepui_softgpu::{AddressSpace, Fault, UnitMemory};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
 use crate::limits::{MAX_THREADS, MAX_WORKGROUP_SIZE, SHADER_PRESENT};
+use crate::order::OrderChecker;
 use crate::render::stage::{Stage, StageAddresses};
 use crate::shader::message::tables::Tables;
 use crate::shader::message::{self, Port};
@@ -114,6 +115,12 @@ pub(crate) fn execute(
             Launch::of_stage(stage, dispatch.offset, *size)?
         }
     };
+    if let Some(order) = &gpu.order {
+        let instances = u64::from(launch.storage.wls_instances).saturating_mul(u64::from(CORES));
+        let bytes = launch.group_bytes().saturating_mul(instances);
+        order.hide(launch.storage.wls_base_pointer, bytes);
+        hide_threads(order, &launch.storage);
+    }
     let budget = Budget::new(0, gpu.options.max_instructions);
     if copied::execute(gpu, vm, &launch, dispatch.groups, &budget, stats)? {
         return Ok(());
@@ -238,6 +245,15 @@ fn thread_count(size: [u32; 3]) -> Result<u32, JobFault> {
     threads
         .filter(|n| *n <= MAX_WORKGROUP_SIZE)
         .ok_or_else(|| JobFault::new(UNIT, format!("a workgroup of {size:?} has too many threads")))
+}
+
+/// One past the highest number of a core.
+const CORES: u32 = 64 - SHADER_PRESENT.leading_zeros();
+
+/// Leaves out accesses of the local storage of threads from the order of work, which all launches share.
+pub(crate) fn hide_threads(order: &OrderChecker, storage: &LocalStorage) {
+    let threads = u64::from(CORES) * u64::from(MAX_THREADS);
+    order.hide(local_base(storage), thread_bytes(storage).saturating_mul(threads));
 }
 
 /// Bytes of a thread's local storage.

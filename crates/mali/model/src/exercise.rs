@@ -131,16 +131,19 @@ fn command(bits: &mut Bits<'_>) -> Option<u64> {
     Some(if bits.next().is_multiple_of(64) { bits.next() } else { word })
 }
 
-/// Limits of an exercise. The last bit of the input selects whether programs are translated immediately or
-/// never.
+/// Limits of an exercise. The last bits of the input select whether programs are translated immediately or
+/// never, whether the checker runs, and whether execution is relaxed.
 fn options(input: &[u8], max_commands: u64, max_instructions: u64) -> Options {
-    let translated = input.last().is_some_and(|byte| byte & 1 != 0);
-    let runs_before_translation = if translated { 0 } else { u32::MAX };
+    let selected = |bit: u8| input.last().is_some_and(|byte| byte >> bit & 1 != 0);
+    let runs_before_translation = if selected(0) { 0 } else { u32::MAX };
     Options {
         threads: 1,
         max_commands,
         max_instructions,
         runs_before_translation,
+        check: selected(1),
+        removals: selected(2),
+        relaxed: selected(3).then_some(input.len() as u64),
         ..Options::default()
     }
 }

@@ -1,14 +1,18 @@
 //! The GPU.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_mali_chips::Chip;
-use tepui_softgpu::{AddressSpace, UnitMemory, WorkerPool, catch_panic};
+use tepui_order::Removals;
+use tepui_softgpu::{AddressSpace, Reports, UnitMemory, WorkerPool, catch_panic};
 
 use crate::group::{Group, QueueState};
-use crate::job::{Completion, FaultKind, JobFault, Unit};
+use crate::job::{Completion, FaultKind, JobFault, Report, ReportKind, Unit};
 use crate::limits::{ADDRESS_BITS, PAGE_SHIFT, SHADER_PRESENT};
+use crate::order::{OrderChecker, OrderState};
+use crate::relaxed;
+use crate::shader::check::ProgramCheck;
 use crate::shader::program::Program;
 use crate::shader::translate::LazyTranslation;
 use crate::stream;
@@ -31,6 +35,14 @@ pub struct Options {
     pub runs_before_translation: u32,
     /// Whether programs that only copy texels are detected, and rows of texels copied without executing warps.
     pub find_copies: bool,
+    /// Whether to run the checker, which reports accesses of registers and memory that no wait orders. It runs on one thread
+    /// and interprets all programs.
+    pub check: bool,
+    /// With `check`, whether to judge work without each of its waits, one at a time: [`Gpu::take_removals`].
+    pub removals: bool,
+    /// A seed of relaxed execution: work runs late and in another order, as far as waits and dependencies allow. It runs on one
+    /// thread; with it, `check` reports nothing about the order of work.
+    pub relaxed: Option<u64>,
 }
 
 fn no_clock() -> u64 {
@@ -47,6 +59,9 @@ impl Default for Options {
             max_draws: u64::MAX,
             runs_before_translation: 32,
             find_copies: true,
+            check: false,
+            removals: false,
+            relaxed: None,
         }
     }
 }
@@ -63,14 +78,62 @@ pub struct Gpu {
     pub(crate) pool: WorkerPool,
     /// Decoded programs by address; their code is compared with memory before use.
     programs: Mutex<HashMap<u64, Arc<Program>>>,
+    /// Reports of the checker.
+    pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
+    /// The checker of the order of work.
+    pub(crate) order: Option<Arc<OrderChecker>>,
+    /// What removals of waits would have changed.
+    pub(crate) removals: Mutex<BTreeMap<String, Removals>>,
 }
 
 impl Gpu {
     /// A GPU of a chip.
-    pub fn new(chip: &'static Chip, options: Options) -> Gpu {
+    pub fn new(chip: &'static Chip, mut options: Options) -> Gpu {
         let most = SHADER_PRESENT.count_ones() as usize * 16;
+        if options.check || options.relaxed.is_some() {
+            // The order of accesses must not change from run to run.
+            options.threads = 1;
+        }
+        if options.check {
+            options.runs_before_translation = u32::MAX;
+            options.find_copies = false;
+        }
         let pool = WorkerPool::new(options.threads, most, "tepui-mali");
-        Gpu { chip, options, pool, programs: Mutex::default() }
+        let reports = options.check.then(Arc::default);
+        let order = (options.check && options.relaxed.is_none())
+            .then(|| Arc::new(OrderChecker::new(options.removals)));
+        let (programs, removals) = (Mutex::default(), Mutex::default());
+        Gpu { chip, options, pool, programs, reports, order, removals }
+    }
+
+    /// The reports of the checker since the last call, each only once in the GPU's life.
+    pub fn take_reports(&self) -> Vec<Report> {
+        self.reports.as_ref().map_or_else(Vec::new, |reports| reports.take())
+    }
+
+    /// For each kind of wait or dependency since the last call, how many there were, and without how many the checker
+    /// reports something; empty without [`Options::removals`].
+    pub fn take_removals(&self) -> BTreeMap<String, Removals> {
+        std::mem::take(&mut *self.removals.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs work under the checker of order, with what may be running already.
+    pub(crate) fn ordered<R>(
+        &self,
+        vm: &AddressSpace,
+        state: &mut OrderState,
+        body: impl FnOnce() -> R,
+    ) -> R {
+        let (Some(order), Some(reports)) = (&self.order, &self.reports) else { return body() };
+        vm.observe(order.clone());
+        let running = order.begin(std::mem::take(state));
+        let result = body();
+        *state = running.end(reports);
+        let mut removals = self.removals.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, count) in state.take_removals() {
+            *removals.entry(name).or_default() += count;
+        }
+        result
     }
 
     /// The chip.
@@ -98,6 +161,11 @@ impl Gpu {
         }
         let mut program = Program::load(self.chip, address, |at| memory.read_array(at).ok());
         program.translation = LazyTranslation::after(self.options.runs_before_translation);
+        if let Some(reports) = self.reports.as_ref().filter(|_| self.chip.arch.0 >= 6) {
+            let is_bifrost = self.chip.arch.0 < 9;
+            let check = ProgramCheck::new(&program, is_bifrost, reports.clone());
+            program.check = Some(Box::new(check));
+        }
         let program = Arc::new(program);
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if programs.len() >= MAX_PROGRAMS {
@@ -109,25 +177,38 @@ impl Gpu {
 
     /// A group of up to [`CS_SLOTS`](crate::limits::CS_SLOTS) queues, all registers zero.
     pub fn group(&self, queues: usize) -> Group {
-        Group::new(queues)
+        Group::new(queues, self.options.relaxed)
     }
 
     /// Lets the queues of a group execute their streams, in turn, until at least one stream has ended or all
-    /// remaining ones wait for a sync object; returns the streams that ended. If none ended, each queue is
+    /// remaining ones wait for a sync object (in relaxed execution, until nothing goes on); returns the streams that ended. If none ended, each queue is
     /// idle, faulted or [waiting](QueueState::Waiting): call again when another stream has been started, or
     /// when another group or the CPU may have written to the sync objects.
     pub fn run(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
+        let mut order = std::mem::take(&mut group.order);
+        let done = self.ordered(vm, &mut order, || self.run_queues(vm, group));
+        group.order = order;
+        done
+    }
+
+    fn run_queues(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
         let mut done = Vec::new();
         group.frames.clear();
-        while done.is_empty() {
+        let mut turns: Vec<usize> = (0..group.queues.len()).collect();
+        loop {
             let mut progress = false;
-            for (index, queue) in group.queues.iter_mut().enumerate() {
+            if let Some(choices) = &mut group.choices {
+                relaxed::shuffle(choices, &mut turns);
+            }
+            for &index in &turns {
+                let queue = &mut group.queues[index];
                 if !matches!(queue.state, QueueState::Ready | QueueState::Waiting { .. }) {
                     continue;
                 }
                 let before = queue.stats.commands;
                 let (scenes, frames) = (&mut group.scenes, &mut group.frames);
-                let run = || stream::run(self, vm, scenes, frames, queue);
+                let choices = group.choices.as_mut();
+                let run = || stream::run(self, vm, scenes, frames, index, queue, choices);
                 let outcome = catch_panic(run).unwrap_or_else(|what| {
                     Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
                 });
@@ -140,9 +221,14 @@ impl Gpu {
                     Ok(()) if queue.state == QueueState::Idle => Ok(queue.stats),
                     Ok(()) => continue,
                 };
+                if let Some(order) = &self.order {
+                    order.finish(index);
+                }
                 done.push(Completion { queue: index, outcome });
             }
-            if !progress {
+            // Relaxed execution ends streams in another order: all go on as far as they can.
+            let is_done = !done.is_empty() && group.choices.is_none();
+            if is_done || !progress {
                 break;
             }
         }

@@ -1,9 +1,12 @@
 //! Groups of queues.
 
 use tepui_mali_streams::FrontEnd;
+use tepui_order::relaxed::Choices;
 
 use crate::job::JobStats;
 use crate::limits::CS_SLOTS;
+use crate::order::OrderState;
+use crate::relaxed::Held;
 use crate::render::scene::Scenes;
 
 /// A command stream: instructions of eight bytes from an address on.
@@ -63,6 +66,10 @@ pub struct Group {
     pub(crate) scenes: Scenes,
     /// Framebuffers that the last run rendered.
     pub(crate) frames: Vec<u64>,
+    /// What the checker knows of work that may be running.
+    pub(crate) order: OrderState,
+    /// The choices of relaxed execution.
+    pub(crate) choices: Option<Choices>,
 }
 
 /// A queue's state.
@@ -72,18 +79,23 @@ pub(crate) struct Queue {
     /// Registers, and the position in the stream.
     pub front: FrontEnd,
     pub stats: JobStats,
+    /// Work that relaxed execution holds back.
+    pub held: Held,
 }
 
 impl Group {
     /// A group of up to [`CS_SLOTS`] queues.
-    pub(crate) fn new(queues: usize) -> Group {
+    pub(crate) fn new(queues: usize, seed: Option<u64>) -> Group {
         let queue = |_| Queue {
             state: QueueState::Idle,
             front: FrontEnd::default(),
             stats: JobStats::default(),
+            held: Held::default(),
         };
-        let queues = (0..queues.min(CS_SLOTS as usize)).map(queue).collect();
-        Group { queues, scenes: Scenes::default(), frames: Vec::new() }
+        let queues: Vec<Queue> = (0..queues.min(CS_SLOTS as usize)).map(queue).collect();
+        let order = OrderState::of_queues(queues.len());
+        let choices = seed.map(Choices::new);
+        Group { queues, scenes: Scenes::default(), frames: Vec::new(), order, choices }
     }
 
     /// The framebuffer pointers of the RUN_FRAGMENTs that the last [`Gpu::run`](crate::Gpu::run) executed, in order:
@@ -118,6 +130,7 @@ impl Group {
         q.front.start(stream.address, stream.size);
         q.stats = JobStats::default();
         q.state = QueueState::Ready;
+        self.order.start(queue);
         Ok(())
     }
 }

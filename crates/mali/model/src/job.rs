@@ -42,6 +42,91 @@ impl std::ops::AddAssign for JobStats {
     }
 }
 
+/// Kinds of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReportKind {
+    /// Read of a register that a message writes later.
+    UnwaitedRead,
+    /// Write of a register that a message accesses later.
+    UnwaitedWrite,
+    /// Read of a register whose value was given up.
+    DiscardedRegister,
+    /// Barrier, or message to the tile or to depth, before the waits that it needs.
+    UnwaitedMessage,
+    /// Access of memory or of a queue's register that work before may access later.
+    MissingWait,
+    /// Read of memory of which a cache may hold old data.
+    MissingInvalidate,
+    /// Job whose header says that it has ended.
+    FinishedJob,
+}
+
+impl ReportKind {
+    /// All kinds.
+    pub const ALL: [ReportKind; 7] = [
+        ReportKind::UnwaitedRead,
+        ReportKind::UnwaitedWrite,
+        ReportKind::DiscardedRegister,
+        ReportKind::UnwaitedMessage,
+        ReportKind::MissingWait,
+        ReportKind::MissingInvalidate,
+        ReportKind::FinishedJob,
+    ];
+
+    /// The name of the rule that is broken, as in `tepui_check`'s table.
+    #[must_use]
+    pub fn rule(self) -> &'static str {
+        match self {
+            ReportKind::UnwaitedRead => "unwaited-read",
+            ReportKind::UnwaitedWrite => "unwaited-write",
+            ReportKind::DiscardedRegister => "discarded-register",
+            ReportKind::UnwaitedMessage => "unwaited-message",
+            ReportKind::MissingWait => "missing-wait",
+            ReportKind::MissingInvalidate => "missing-invalidate",
+            ReportKind::FinishedJob => "finished-job",
+        }
+    }
+
+    /// Whether it is about instructions of streams or jobs, instead of about an instruction of a program: [`Report::at`] then has
+    /// the names of both, and a number for the pair in place of the fingerprint.
+    #[must_use]
+    pub fn is_about_commands(self) -> bool {
+        let commands = [Self::MissingWait, Self::MissingInvalidate, Self::FinishedJob];
+        commands.contains(&self)
+    }
+}
+
+/// A finding of the checker: a mistake that silicon would hide. Its program is a fingerprint of the machine code.
+pub type Report = tepui_softgpu::Report<ReportKind>;
+
+/// A report as text for standard error.
+#[must_use]
+pub fn describe(report: &Report) -> String {
+    match report.kind.is_about_commands() {
+        true => report.what.clone(),
+        false => report.to_string(),
+    }
+}
+
+/// A report as a finding, with its position in the run.
+#[must_use]
+pub fn finding(report: &Report, first: String) -> tepui_check::Finding {
+    let shader = match report.kind.is_about_commands() {
+        true => String::new(),
+        false => format!("{:016x}", report.at.program),
+    };
+    tepui_check::Finding {
+        rule: report.kind.rule().to_owned(),
+        shader,
+        offset: report.at.offset,
+        instruction: report.at.text.clone(),
+        what: report.what.clone(),
+        count: 1,
+        first,
+        ..tepui_check::Finding::default()
+    }
+}
+
 /// The hardware units that raise faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
@@ -84,4 +169,19 @@ pub type JobFault = tepui_softgpu::JobFault<Unit>;
 impl tepui_softgpu::GpuUnit for Unit {
     const PROGRAM: &'static str = "shader";
     const PACKET: &'static str = "command-stream instruction";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tepui_check::{Family, rule};
+
+    #[test]
+    fn kinds_and_rules_are_the_same() {
+        let mut names = ReportKind::ALL.map(ReportKind::rule);
+        let mut found: Vec<_> = rule::found_by(Family::Mali).collect();
+        names.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, names);
+    }
 }

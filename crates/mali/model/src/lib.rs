@@ -8,6 +8,10 @@
 //!
 //! For a GPU with a job manager, the kernel front passes chains to [`Gpu::chain`].
 //!
+//! With [`Options::check`] the model reports what silicon hides: waits that are missing between messages in a shader
+//! (`shader::check`), and between work of queues and jobs (`order`). With [`Options::relaxed`] work runs late and in
+//! another order (`relaxed`).
+//!
 //! The model sees addresses, bytes and registers, as silicon does. Anything that it does not execute is a
 //! typed fault that names it ([`JobFault`]).
 //!
@@ -32,8 +36,10 @@ mod gpu;
 mod group;
 mod job;
 pub mod limits;
+mod order;
 mod picture;
 mod pixel;
+mod relaxed;
 mod render;
 mod shader;
 mod stream;
@@ -41,5 +47,9 @@ mod stream;
 pub use chain::JobContext;
 pub use gpu::{Gpu, Options, address_space};
 pub use group::{Group, QueueState, StartError, Stream};
-pub use job::{Completion, FaultKind, JobFault, JobStats, ProgramPoint, Unit};
+pub use job::{
+    Completion, FaultKind, JobFault, JobStats, ProgramPoint, Report, ReportKind, Unit, describe,
+    finding,
+};
 pub use picture::Picture;
+pub use tepui_order::Removals;

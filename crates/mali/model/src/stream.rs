@@ -1,7 +1,7 @@
 //! The command-stream front end: executes the instructions of a queue.
 //!
 //! The work that an instruction starts is done before the next one begins, so that scoreboard entries are
-//! always idle. Queues of a group take turns, each until its stream ends, it waits for a sync object, or its
+//! always idle; relaxed execution holds it back ([`crate::relaxed`]). Queues of a group take turns, each until its stream ends, it waits for a sync object, or its
 //! turn is over.
 //!
 // source: Mesa, cs_builder.h, decode_csf.c (`interpret_cs_instr`, registers that instructions read).
@@ -9,13 +9,16 @@
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::{self, CsOpcode, CsState};
 use tepui_mali_packets::draw::Scissor;
-use tepui_mali_streams::{Error, Memory, Step};
+use tepui_mali_streams::{Error, Memory, REGISTERS, Step};
+use tepui_order::relaxed::Choices;
 use tepui_softgpu::{AddressSpace, Fault, UnitMemory};
 
 use crate::dispatch::{self, Dispatch};
 use crate::gpu::Gpu;
 use crate::group::{Queue, QueueState};
 use crate::job::{FaultKind, JobFault, Unit};
+use crate::order::unit;
+use crate::relaxed::{self, Work};
 use crate::render::draw::{self, StateRegisters};
 use crate::render::fragment;
 use crate::render::scene::Scenes;
@@ -25,7 +28,10 @@ const UNIT: Unit = Unit::CommandStream;
 /// Instructions per turn: a queue that polls memory yields to the others.
 const TURN: u64 = 4096;
 
-/// The front end's path to memory.
+/// Limit on the instructions of a turn in relaxed execution.
+const RELAXED_TURN: usize = 64;
+
+/// The front end's path to memory. Sync objects are events: their accesses are not compared with others.
 struct Bus<'a>(UnitMemory<'a>);
 
 impl Memory for Bus<'_> {
@@ -40,11 +46,17 @@ impl Memory for Bus<'_> {
     }
 
     fn update_u32(&mut self, at: u64, new: impl Fn(u32) -> u32) -> Result<u32, Fault> {
-        self.0.update_u32(at, new)
+        let before = self.0.set_unit(unit::FRONT);
+        let old = self.0.update_u32(at, new);
+        self.0.set_unit(before);
+        old
     }
 
     fn update_u64(&mut self, at: u64, new: impl Fn(u64) -> u64) -> Result<u64, Fault> {
-        self.0.update_u64(at, new)
+        let before = self.0.set_unit(unit::FRONT);
+        let old = self.0.update_u64(at, new);
+        self.0.set_unit(before);
+        old
     }
 }
 
@@ -62,19 +74,30 @@ pub(crate) fn run(
     vm: &AddressSpace,
     scenes: &mut Scenes,
     frames: &mut Vec<u64>,
+    number: usize,
     queue: &mut Queue,
+    choices: Option<&mut Choices>,
 ) -> Result<(), JobFault> {
-    let mut front = FrontEnd { gpu, vm, memory: Bus(UnitMemory::new(vm)), scenes, frames, queue };
-    for _ in 0..TURN {
+    let memory = Bus(UnitMemory::new(vm));
+    let mut front = FrontEnd { gpu, vm, memory, scenes, frames, number, queue, choices };
+    let turn = match &mut front.choices {
+        Some(choices) => 1 + choices.below(RELAXED_TURN) as u64,
+        None => TURN,
+    };
+    for _ in 0..turn {
         if !front.queue.front.unwind() {
+            front.perform(u32::MAX)?;
             front.queue.state = QueueState::Idle;
             return Ok(());
         }
         let at = front.queue.front.current.next;
         if let Some(address) = front.step().map_err(|fault| fault.at_packet(at))? {
+            // Others that wait for memory look at it once all queues wait.
+            front.perform(u32::MAX)?;
             front.queue.state = QueueState::Waiting { address };
             return Ok(());
         }
+        front.perform_some()?;
     }
     Ok(())
 }
@@ -85,6 +108,7 @@ pub(crate) fn can_run(vm: &AddressSpace, queue: &Queue) -> bool {
         QueueState::Ready => true,
         QueueState::Waiting { .. } => {
             let memory = &mut Bus(UnitMemory::new(vm));
+            memory.0.set_unit(unit::FRONT);
             let waits = || {
                 let bytes = queue.front.fetch(memory)?;
                 let opcode = cs::opcode(u64::from_le_bytes(bytes));
@@ -106,42 +130,125 @@ struct FrontEnd<'a> {
     memory: Bus<'a>,
     scenes: &'a mut Scenes,
     frames: &'a mut Vec<u64>,
+    /// The queue's number in its group.
+    number: usize,
     queue: &'a mut Queue,
+    choices: Option<&'a mut Choices>,
 }
 
 fn problem(problem: tepui_mali_packets::Problem) -> JobFault {
     JobFault::new(UNIT, problem.to_string())
 }
 
+fn register(registers: &[u32; REGISTERS], index: u32) -> Result<u32, JobFault> {
+    let missing = || fault(Error::NoRegister(index));
+    registers.get(index as usize).copied().ok_or_else(missing)
+}
+
+fn pair(registers: &[u32; REGISTERS], index: u32) -> Result<u64, JobFault> {
+    let [low, high] = [index, index + 1].map(|index| register(registers, index));
+    Ok(u64::from(low?) | u64::from(high?) << 32)
+}
+
 impl FrontEnd<'_> {
-    fn register(&self, index: u32) -> Result<u32, JobFault> {
-        self.queue.front.register(index).map_err(fault)
-    }
-
-    fn pair(&self, index: u32) -> Result<u64, JobFault> {
-        self.queue.front.pair(index).map_err(fault)
-    }
-
     /// Executes an instruction, or returns the address of the sync object that it waits for.
     fn step(&mut self) -> Result<Option<u64>, JobFault> {
         let front = &mut self.queue.front;
+        let at = front.current.next;
+        let before = self.memory.0.set_unit(unit::FRONT);
         let bytes = front.fetch(&mut self.memory).map_err(fault)?;
-        let step = front.execute(&mut self.memory, &bytes).map_err(fault)?;
+        self.memory.0.set_unit(before);
+        let opcode = cs::opcode(u64::from_le_bytes(bytes));
+        let is_wait = matches!(opcode, Some(CsOpcode::SyncWait32 | CsOpcode::SyncWait64));
+        if !is_wait {
+            self.observe(at, opcode, &bytes)?;
+        }
+        let step = self.queue.front.execute(&mut self.memory, &bytes).map_err(fault)?;
         if let Step::Wait(address) = step {
             return Ok(Some(address));
+        }
+        if is_wait {
+            self.observe(at, opcode, &bytes)?;
         }
         self.queue.state = QueueState::Ready;
         self.queue.stats.commands += 1;
         if self.queue.stats.commands > self.gpu.options.max_commands {
             return Err(JobFault::endless(UNIT));
         }
-        if let Step::Work(opcode) = step {
-            self.execute(opcode, &bytes)?;
+        match step {
+            Step::Work(opcode) if self.choices.is_some() && relaxed::is_work(opcode) => {
+                let registers = self.queue.front.registers;
+                self.queue.held.begin(Work { at, opcode, bytes, registers });
+            }
+            Step::Work(opcode) => {
+                let registers = self.queue.front.registers;
+                self.execute(opcode, &bytes, &registers)?;
+            }
+            _ => {}
         }
         Ok(None)
     }
 
-    fn execute(&mut self, opcode: CsOpcode, bytes: &[u8; 8]) -> Result<(), JobFault> {
+    /// Tells the checker and relaxed execution of an instruction, before its effects.
+    fn observe(
+        &mut self,
+        at: u64,
+        opcode: Option<CsOpcode>,
+        bytes: &[u8; 8],
+    ) -> Result<(), JobFault> {
+        let Some(opcode) = opcode else { return Ok(()) };
+        if let Some(order) = &self.gpu.order {
+            let front = &self.queue.front;
+            let report = order.instruction(self.number, at, opcode, bytes, front, self.vm);
+            if let (Some(report), Some(reports)) = (report, &self.gpu.reports) {
+                reports.add(report);
+            }
+        }
+        if self.choices.is_some() {
+            // Fields that violate their declaration are a fault of the instruction.
+            let mask = self.queue.held.instruction(opcode, bytes).unwrap_or(0);
+            if mask != 0 {
+                self.perform(mask)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Performs the work that is held back with entries of a mask.
+    fn perform(&mut self, mask: u32) -> Result<(), JobFault> {
+        while let Some(choices) = &mut self.choices
+            && let Some(work) = self.queue.held.next(mask, choices)
+        {
+            self.execute_held(&work)?;
+        }
+        Ok(())
+    }
+
+    /// Performs something that is held back, once in a while.
+    fn perform_some(&mut self) -> Result<(), JobFault> {
+        /// Instructions between two, on average.
+        const INTERVAL: usize = 8;
+        if let Some(choices) = &mut self.choices
+            && choices.one_in(INTERVAL)
+            && let Some(work) = self.queue.held.next(u32::MAX, choices)
+        {
+            self.execute_held(&work)?;
+        }
+        Ok(())
+    }
+
+    fn execute_held(&mut self, work: &Work) -> Result<(), JobFault> {
+        let done = self.execute(work.opcode, &work.bytes, &work.registers);
+        done.map_err(|fault| fault.at_packet(work.at))
+    }
+
+    fn execute(
+        &mut self,
+        opcode: CsOpcode,
+        bytes: &[u8; 8],
+        registers: &[u32; REGISTERS],
+    ) -> Result<(), JobFault> {
+        let pair = |index: u32| pair(registers, index);
         macro_rules! unpack {
             ($name:ident) => {
                 cs::$name::unpack(bytes).map_err(problem)?
@@ -150,7 +257,7 @@ impl FrontEnd<'_> {
         match opcode {
             CsOpcode::StoreState => {
                 let i = unpack!(CsStoreState);
-                let address = self.pair(i.address)?.wrapping_add_signed(i.offset.into());
+                let address = pair(i.address)?.wrapping_add_signed(i.offset.into());
                 let value = match i.state {
                     CsState::Timestamp | CsState::CycleCount => self.gpu.timestamp(),
                     // The clock never stops, and a queue with an error does not continue.
@@ -163,36 +270,36 @@ impl FrontEnd<'_> {
             }
             CsOpcode::RunCompute => {
                 let i = unpack!(CsRunCompute);
-                self.compute([i.srt_select, i.fau_select, i.spd_select, i.tsd_select])?;
+                self.compute([i.srt_select, i.fau_select, i.spd_select, i.tsd_select], registers)?;
             }
             CsOpcode::RunComputeIndirect => {
                 let i = unpack!(CsRunComputeIndirect);
-                self.compute([i.srt_select, i.fau_select, i.spd_select, i.tsd_select])?;
+                self.compute([i.srt_select, i.fau_select, i.spd_select, i.tsd_select], registers)?;
             }
             CsOpcode::RunIdvs => {
                 let i = unpack!(CsRunIdvs);
-                let registers = StateRegisters(&self.queue.front.registers);
+                let registers = StateRegisters(registers);
                 let (gpu, vm, stats) = (self.gpu, self.vm, &mut self.queue.stats);
                 draw::execute(gpu, vm, self.scenes, &registers, &i, stats)?;
             }
             CsOpcode::RunFragment => {
-                let frame = self.pair(40)?;
+                let frame = pair(40)?;
                 if self.frames.len() < MAX_FRAMES {
                     self.frames.push(frame);
                 }
                 let scissor: Scissor =
-                    draw::packet("scissor", &[self.register(42)?, self.register(43)?])?;
+                    draw::packet("scissor", &[register(registers, 42)?, register(registers, 43)?])?;
                 let (gpu, vm, stats) = (self.gpu, self.vm, &mut self.queue.stats);
                 fragment::execute(gpu, vm, self.scenes, frame, &scissor, stats)?;
             }
             CsOpcode::FinishFragment => {
                 let i = unpack!(CsFinishFragment);
-                let chunks = self.pair(i.first_heap_chunk)?;
+                let chunks = pair(i.first_heap_chunk)?;
                 draw::finish(self.scenes, chunks);
             }
             CsOpcode::RunFullscreen => {
                 let i = unpack!(CsRunFullscreen);
-                let registers = StateRegisters(&self.queue.front.registers);
+                let registers = StateRegisters(registers);
                 let stats = &mut self.queue.stats;
                 draw::fullscreen(self.gpu, self.vm, self.scenes, &registers, &i, stats)?;
             }
@@ -210,19 +317,21 @@ impl FrontEnd<'_> {
     }
 
     /// Runs a dispatch whose state is in registers.
-    fn compute(&mut self, selects: [u32; 4]) -> Result<(), JobFault> {
+    fn compute(&mut self, selects: [u32; 4], registers: &[u32; REGISTERS]) -> Result<(), JobFault> {
+        let pair = |index: u32| pair(registers, index);
+        let register = |index: u32| register(registers, index);
         // Four pairs of registers each for resource tables, uniforms, program and storage.
         let at = |kind: u32| 8 * kind + 2 * selects[kind as usize];
         let three = |first: u32| -> Result<[u32; 3], JobFault> {
-            Ok([self.register(first)?, self.register(first + 1)?, self.register(first + 2)?])
+            Ok([register(first)?, register(first + 1)?, register(first + 2)?])
         };
         let dispatch = Dispatch {
-            resources: self.pair(at(0))?,
-            uniforms: self.pair(at(1))?,
-            program: self.pair(at(2))?,
-            storage: self.pair(at(3))?,
-            attribute_offset: self.register(32)?,
-            size: self.register(33)?,
+            resources: pair(at(0))?,
+            uniforms: pair(at(1))?,
+            program: pair(at(2))?,
+            storage: pair(at(3))?,
+            attribute_offset: register(32)?,
+            size: register(33)?,
             offset: three(34)?,
             groups: three(37)?,
             bifrost: None,

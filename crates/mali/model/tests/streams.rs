@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tepui_mali_isa::asm::assemble;
 use tepui_mali_model::{
-    FaultKind, Gpu, Group, JobStats, Options, QueueState, Stream, address_space,
+    FaultKind, Gpu, Group, JobStats, Options, QueueState, ReportKind, Stream, address_space,
 };
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::*;
@@ -649,4 +649,57 @@ fn faults_say_what_and_where() {
     assert_eq!((fault.kind, fault.program.map(|p| p.offset)), (FaultKind::Unbound, Some(8)));
     let stream = machine.dispatch("NOP", [1; 3], [1; 3], &[]);
     assert_eq!(machine.run(&stream).unwrap_err().kind, FaultKind::Invalid);
+}
+
+/// Each thread adds one to its word of a buffer, and stores it to its word of another.
+const INCREMENT: &str = "
+    SHADDX.u64 r2, u0, r60.w0, shift:0x2
+    SHADDX.u64 r4, u2, r60.w0, shift:0x2
+    LOAD.i32.unsigned.slot0.wait0 @r0, r2, offset:0
+    IADD_IMM.i32 r1, r0, #0x1
+    STORE.i32.slot0.wait0 @r1, r4, offset:0
+    NOP.end";
+
+/// A dispatch that reads what one before has written, with a wait between or without one: the words that it leaves, and the
+/// machine.
+fn increments(options: Options, waits: bool) -> (Vec<u32>, Machine) {
+    let machine = Machine::with(Options { threads: 1, ..options });
+    let buffers = [DATA, DATA + 0x1000, DATA + 0x2000];
+    let uniforms = |n: usize| [buffers[n] as u32, 0, buffers[n + 1] as u32, 0];
+    let entry = |endpoint_entry| word(&CsSetSbEntry { endpoint_entry, other_entry: 0 });
+    let mut stream = vec![entry(1)];
+    stream.extend(machine.dispatch(INCREMENT, [16, 1, 1], [1, 1, 1], &uniforms(0)));
+    for (i, value) in uniforms(1).iter().enumerate() {
+        machine.vm.write(STATES + 0x200 + 4 * i as u64, &value.to_le_bytes()).unwrap();
+    }
+    let run = *stream.last().unwrap();
+    stream.push(word(&CsWait { wait_mask: if waits { 1 << 1 } else { 0 }, ..Default::default() }));
+    stream.extend([entry(2), move48(8, STATES + 0x200), move32(9, 2 << 24), run]);
+    machine.run(&stream).unwrap();
+    (machine.words(buffers[2], 16), machine)
+}
+
+#[test]
+fn the_checker_finds_a_dispatch_that_does_not_wait() {
+    let check = Options { check: true, removals: true, ..Options::default() };
+    let (words, machine) = increments(check, true);
+    assert_eq!(words, [2; 16]);
+    assert_eq!(machine.gpu.take_reports(), []);
+    let removals = machine.gpu.take_removals();
+    assert_eq!((removals["WAIT"].removed, removals["WAIT"].reported), (1, 1));
+    let (_, machine) = increments(check, false);
+    let reports = machine.gpu.take_reports();
+    let [report] = &reports[..] else { panic!("{reports:?}") };
+    assert_eq!(report.kind, ReportKind::MissingWait);
+    assert!(report.what.contains("the write by the RUN_COMPUTE"), "{}", report.what);
+}
+
+#[test]
+fn relaxed_dispatches_run_in_any_order_that_waits_allow() {
+    let words =
+        |seed, waits| increments(Options { relaxed: Some(seed), ..Options::default() }, waits).0[0];
+    assert!((0..16).all(|seed| words(seed, true) == 2));
+    let without: Vec<u32> = (0..16).map(|seed| words(seed, false)).collect();
+    assert!(without.contains(&1) && without.contains(&2), "{without:?}");
+    assert_eq!(without, (0..16).map(|seed| words(seed, false)).collect::<Vec<_>>());
 }

@@ -10,7 +10,7 @@ use tepui_mali_packets::draw::{
 use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_mali_packets::{Packet, Problem};
-use tepui_softgpu::{AddressSpace, UnitMemory};
+use tepui_softgpu::{Access, AddressSpace, UnitMemory};
 
 use super::scene::Scenes;
 use super::stage::{Stage, StageAddresses};
@@ -18,6 +18,7 @@ use super::vertex::{self, HIGHEST};
 use super::{geometry, midgard};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
+use crate::order::unit;
 
 const UNIT: Unit = Unit::Tiler;
 
@@ -145,6 +146,9 @@ pub(crate) fn context(
     TilerContext::unpack(&bytes).map_err(|problem| invalid("tiler context", problem))
 }
 
+/// Byte offset of the completed chunks in a tiler context of v10.
+const COMPLETED: u64 = 40;
+
 /// Byte offset of the private state in a tiler context of v10.
 const PRIVATE_STATE: u64 = 96;
 
@@ -263,8 +267,10 @@ pub(crate) fn run(
     let DrawCall { flags, tiler, position, varying, draw, vertices, scissor, size_px } = call;
     let mut memory = UnitMemory::new(vm);
     let arch = gpu.chip().arch;
+    let before = memory.set_unit(unit::TILER);
     let context = context(arch, &mut memory, tiler)?;
     let number = scene(arch, &mut memory, scenes, tiler, &context)?;
+    memory.set_unit(before);
     if vertices.count == 0 || vertices.instances == 0 {
         return Ok(());
     }
@@ -301,6 +307,8 @@ pub(crate) fn scene(
     at: u64,
     context: &TilerContext,
 ) -> Result<u32, JobFault> {
+    // Each draw appends to the context's lists, which are not in memory here.
+    memory.space().report_access(unit::TILER, Access::Write, at, 4);
     match context.private_state.word0 {
         0 => {
             // Without FINISH_FRAGMENT the heap is used again as soon as another context begins on it.
@@ -308,12 +316,19 @@ pub(crate) fn scene(
                 scenes.remove_drawn();
             }
             let number = scenes.create();
-            let at = match arch.0 {
+            let own = match arch.0 {
                 ..6 => context.polygon_list,
                 _ => at.wrapping_add(private_state(arch)),
             };
-            let written = memory.write(at, &number.to_le_bytes());
+            let written = memory.write(own, &number.to_le_bytes());
             written.map_err(|fault| JobFault::memory(UNIT, fault))?;
+            // The chunks that the draws use, which FINISH_FRAGMENT gives back.
+            if arch.0 >= 10 {
+                let chunk = u64::from(number) * CHUNK;
+                let chunks = [chunk.to_le_bytes(), chunk.to_le_bytes()].concat();
+                let written = memory.write(at.wrapping_add(COMPLETED), &chunks);
+                written.map_err(|fault| JobFault::memory(UNIT, fault))?;
+            }
             Ok(number)
         }
         number => Ok(number),
@@ -334,8 +349,10 @@ pub(crate) fn fullscreen(
     let mut memory = UnitMemory::new(vm);
     let at = r.pair(40);
     let arch = gpu.chip().arch;
+    let before = memory.set_unit(unit::TILER);
     let context = context(arch, &mut memory, at)?;
     let number = scene(arch, &mut memory, scenes, at, &context)?;
+    memory.set_unit(before);
     let draw = Draw::from_descriptor(&mut memory, r.pair(instruction.dcd as usize))?;
     let scissor: Scissor = packet("scissor", &[r.word(42), r.word(43)])?;
     scenes.change(number, |scene| {
@@ -352,4 +369,4 @@ pub(crate) fn finish(scenes: &mut Scenes, chunks: u64) {
 }
 
 /// Factor that makes a scene's number look like the address of a chunk.
-pub(crate) const CHUNK: u64 = 4096;
+const CHUNK: u64 = 4096;

@@ -16,7 +16,7 @@ use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use super::copied;
-use super::draw::{CHUNK, Draw, context};
+use super::draw::{Draw, context};
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::pixels::Pixels;
@@ -30,9 +30,6 @@ const UNIT: Unit = Unit::Fragment;
 
 /// Side of a tile in pixels.
 pub(crate) const SIDE: u32 = TILE_SIDE as u32;
-
-/// Byte offset of the completed chunks in a tiler context.
-const COMPLETED: u64 = 40;
 
 /// State of the frame that is being rendered.
 pub(crate) struct Frame<'a> {
@@ -78,13 +75,6 @@ pub(crate) fn execute(
                 JobFault::new(UNIT, what)
             })?;
             scenes.drawn(number);
-            // The chunks that the frame has used, which FINISH_FRAGMENT gives back.
-            if gpu.chip().arch.0 >= 10 {
-                let chunk = u64::from(number) * CHUNK;
-                let chunks = [chunk.to_le_bytes(), chunk.to_le_bytes()].concat();
-                let written = memory.write(p.tiler + COMPLETED, &chunks);
-                written.map_err(|fault| JobFault::memory(UNIT, fault))?;
-            }
         }
     }
     if min[0] >= max[0] || min[1] >= max[1] {

@@ -27,6 +27,7 @@ use super::vertex::{HIGHEST, ShadedVertex, Vertices};
 use super::{draw, geometry, midgard};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
+use crate::order::unit;
 use crate::shader::message::tables::padded;
 use crate::shader::midgard::rows;
 use crate::shader::row::{LANES, Row};
@@ -202,8 +203,10 @@ pub(crate) fn primitives(
         true => d.thread_storage,
         false => address(&mut memory, TILER)?,
     };
+    let before = memory.set_unit(unit::TILER);
     let mut context = draw::context(arch, &mut memory, tiler)?;
     let number = draw::scene(arch, &mut memory, scenes, tiler, &context)?;
+    memory.set_unit(before);
     let (_, [.., instances]) = invocation.counts();
     let indices = Vertices {
         count: primitive.index_count,

@@ -66,9 +66,22 @@ impl Stage {
         addresses: &StageAddresses,
         stage: ShaderStage,
     ) -> Result<Option<Stage>, JobFault> {
-        if let Some(own) = &addresses.bifrost {
-            return renderer_state::stage(gpu, vm, addresses, own, stage);
+        let read = match &addresses.bifrost {
+            Some(own) => renderer_state::stage(gpu, vm, addresses, own, stage)?,
+            None => Stage::read_valhall(gpu, vm, addresses, stage)?,
+        };
+        if let (Some(order), Some(stage)) = (&gpu.order, &read) {
+            dispatch::hide_threads(order, &stage.storage);
         }
+        Ok(read)
+    }
+
+    fn read_valhall(
+        gpu: &Gpu,
+        vm: &AddressSpace,
+        addresses: &StageAddresses,
+        stage: ShaderStage,
+    ) -> Result<Option<Stage>, JobFault> {
         if addresses.program == 0 {
             return Ok(None);
         }

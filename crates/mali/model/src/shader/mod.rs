@@ -15,10 +15,12 @@
 //! | [`message`] | loads, stores, atomics, buffers |
 //!
 //! Programs that copy texels are detected, so that rows of texels can be copied without warps ([`copies`]).
-//! Programs that have run a few times are translated to host code ([`translate`]).
+//! Programs that have run a few times are translated to host code ([`translate`]). Under the checker they are interpreted, and
+//! what messages write is kept aside until it is waited for ([`check`]).
 
 pub mod alu;
 pub mod bifrost;
+pub mod check;
 pub mod copies;
 pub mod host;
 pub mod lane;

@@ -13,6 +13,7 @@ use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
 
 use super::alu::select::Chain;
 use super::alu::{bitwise, convert, float, integer, select, special};
+use super::check::ProgramCheck;
 use super::op::{Handler, Lanes, Next, Op, Trap, WriteMode};
 use super::operand::Src;
 use super::row::Row;
@@ -40,6 +41,8 @@ pub struct Program {
     named: Vec<u8>,
     /// The translation to host code; never made unless the caller that decodes the program sets a threshold.
     pub translation: translate::LazyTranslation,
+    /// What the checker compares with; none if it is off.
+    pub check: Option<Box<ProgramCheck>>,
 }
 
 /// The register of a blend shader's return address on Bifrost.
@@ -154,7 +157,7 @@ impl Program {
     ) -> Program {
         let named = named(&ops);
         let translation = translate::LazyTranslation::after(u32::MAX);
-        Program { address, code, ops, rows, clauses, midgard, named, translation }
+        Program { address, code, ops, rows, clauses, midgard, named, translation, check: None }
     }
 
     /// The operation at a byte offset.

@@ -1,7 +1,7 @@
 //! Runs a warp.
 
 use super::message::Port;
-use super::op::{Lanes, Next, Trap};
+use super::op::{Lanes, Next, Op, Trap};
 use super::program::Program;
 use super::uniforms::Uniforms;
 use super::warp::Warp;
@@ -37,6 +37,9 @@ pub fn run(
     port: &mut Port<'_>,
     budget: &mut u64,
 ) -> Result<Stop, RaisedTrap> {
+    if let Some(check) = &program.check {
+        return super::check::run(program, check, warp, uniforms, port, budget);
+    }
     let translated = program.translation.get(program);
     let mut left = *budget;
     let mut lanes = Lanes { warp, uniforms, port };
@@ -60,7 +63,7 @@ pub fn run(
         }
         let index = lanes.warp.pc;
         let Some(op) = program.ops.get(index as usize) else {
-            let what = "the program goes on behind its end";
+            let what = "the program goes on after its end";
             break Err(RaisedTrap { trap: Box::new(Trap::Invalid(what.into())), index });
         };
         if left == 0 {
@@ -70,27 +73,37 @@ pub fn run(
         if let Err(trap) = (op.run)(&mut lanes, op) {
             break Err(RaisedTrap { trap, index });
         }
-        let warp = &mut *lanes.warp;
-        match op.next {
-            Next::Following => warp.pc = index + 1,
-            Next::Chosen => {}
-            Next::Barrier => {
-                warp.pc = index + 1;
-                break Ok(Stop::Barrier);
-            }
-            Next::End => warp.end(),
-            Next::Discard => warp.end_lanes(warp.helpers),
-            Next::Jump => {
-                if let Some(target) = warp.jump.take() {
-                    if !warp.is_together() {
-                        let what = "a jump to another program by some of the lanes".into();
-                        break Err(RaisedTrap { trap: Box::new(Trap::Unimplemented(what)), index });
-                    }
-                    break Ok(Stop::Jump(target));
-                }
-            }
+        match after(lanes.warp, op, index) {
+            Ok(None) => {}
+            Ok(Some(stop)) => break Ok(stop),
+            Err(trapped) => break Err(trapped),
         }
     };
     *budget = left;
     result
+}
+
+/// Goes to the next operation; returns why the warp stops.
+#[inline(always)]
+pub(super) fn after(warp: &mut Warp, op: &Op, index: u32) -> Result<Option<Stop>, RaisedTrap> {
+    match op.next {
+        Next::Following => warp.pc = index + 1,
+        Next::Chosen => {}
+        Next::Barrier => {
+            warp.pc = index + 1;
+            return Ok(Some(Stop::Barrier));
+        }
+        Next::End => warp.end(),
+        Next::Discard => warp.end_lanes(warp.helpers),
+        Next::Jump => {
+            if let Some(target) = warp.jump.take() {
+                if !warp.is_together() {
+                    let what = "a jump to another program by some of the lanes".into();
+                    return Err(RaisedTrap { trap: Box::new(Trap::Unimplemented(what)), index });
+                }
+                return Ok(Some(Stop::Jump(target)));
+            }
+        }
+    }
+    Ok(None)
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use tepui_mali_isa::midgard::{Bundle, TextureRegisters};
 
-use tepui_softgpu::{AddressSpace, Memory, Protection};
+use tepui_softgpu::{AddressSpace, Memory, Protection, Reports};
 
+use super::check::ProgramCheck;
 use super::message::Port;
 use super::op::Trap;
 use super::program::Program;
@@ -12,6 +13,7 @@ use super::row::Row;
 use super::run::{Stop, run};
 use super::uniforms::Uniforms;
 use super::warp::Warp;
+use crate::job::ReportKind;
 
 /// GPU address of 64 KiB of memory.
 pub const MEMORY: u64 = 0x10_0000;
@@ -28,6 +30,8 @@ pub struct Bench {
     pub resources: u64,
     /// The lanes that execute at the start.
     pub mask: u16,
+    /// Reports of the checker, if it is on.
+    checker: Option<Arc<Reports<ReportKind>>>,
 }
 
 impl Bench {
@@ -37,7 +41,19 @@ impl Bench {
         let memory = Arc::new(Memory::new(1 << 16).expect("memory"));
         vm.bind(MEMORY, memory, 0, 1 << 16, Protection::READ | Protection::WRITE).expect("a range");
         let uniforms = vec![0; 256];
-        Bench { warp: Warp::default(), vm, uniforms, resources: 0, mask: u16::MAX }
+        let (resources, mask, checker) = (0, u16::MAX, None);
+        Bench { warp: Warp::default(), vm, uniforms, resources, mask, checker }
+    }
+
+    /// A warp under the checker.
+    pub fn checked() -> Bench {
+        Bench { checker: Some(Arc::default()), ..Bench::new() }
+    }
+
+    /// The reports of the checker since the last call, with the offsets of instructions or clauses.
+    pub fn reports(&self) -> Vec<(ReportKind, u32)> {
+        let reports = self.checker.iter().flat_map(|reports| reports.take());
+        reports.map(|report| (report.kind, report.at.offset)).collect()
     }
 
     /// Sets a register of all lanes.
@@ -49,23 +65,27 @@ impl Bench {
     /// Runs assembly to its end.
     pub fn try_run(&mut self, source: &str) -> Result<Stop, Trap> {
         let code = tepui_mali_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
-        self.try_program(&Program::decode(0x4000, code))
+        self.try_program(Program::decode(0x4000, code), false)
     }
 
     /// Runs assembly of Bifrost to its end.
     pub fn try_bifrost(&mut self, source: &str) -> Result<Stop, Trap> {
         let code = tepui_mali_isa::bifrost::asm::assemble(source);
         let code = code.unwrap_or_else(|e| panic!("{e:?}"));
-        self.try_program(&Program::decode_bifrost(0x4000, code, 8))
+        self.try_program(Program::decode_bifrost(0x4000, code, 8), true)
     }
 
     /// Runs bundles of Midgard to their end.
     pub fn try_midgard(&mut self, bundles: &[Bundle]) -> Result<Stop, Trap> {
         let code = bundles.iter().flat_map(Bundle::encode).collect();
-        self.try_program(&Program::decode_midgard(0x4000, code, TextureRegisters::Own))
+        self.try_program(Program::decode_midgard(0x4000, code, TextureRegisters::Own), false)
     }
 
-    fn try_program(&mut self, program: &Program) -> Result<Stop, Trap> {
+    fn try_program(&mut self, mut program: Program, is_bifrost: bool) -> Result<Stop, Trap> {
+        if let Some(reports) = self.checker.clone() {
+            program.check = Some(Box::new(ProgramCheck::new(&program, is_bifrost, reports)));
+        }
+        let program = &program;
         let uniforms = Uniforms::new(&self.uniforms, &program.rows);
         let mut port = Port::new(&self.vm, self.resources);
         self.warp.start(self.mask);

@@ -6,6 +6,7 @@
 
 use arrayvec::ArrayVec;
 
+use super::check::Tracker;
 use super::row::{LANES, Row};
 use super::translate::HostState;
 
@@ -42,6 +43,8 @@ pub struct Warp {
     pub meet: u32,
     /// State for translated code.
     pub host: HostState,
+    /// Messages in flight, under the checker.
+    pub tracker: Option<Box<Tracker>>,
 }
 
 impl Default for Warp {
@@ -55,6 +58,7 @@ impl Default for Warp {
             waiting: ArrayVec::new(),
             meet: u32::MAX,
             host: HostState::default(),
+            tracker: None,
         }
     }
 }
@@ -68,6 +72,7 @@ impl Warp {
         self.pc = 0;
         self.waiting.clear();
         self.meet = u32::MAX;
+        self.tracker = None;
     }
 
     /// Continues at the next operation, or for the lanes of `taken` at another.

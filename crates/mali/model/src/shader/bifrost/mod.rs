@@ -180,11 +180,12 @@ fn clause_ops(clause: &Clause, place: usize, lanes: u32, rows: &mut Vec<Row>) ->
             // The ports have read the register before; its new value is written before lanes leave.
             let mut second = second;
             if let Some((register, _)) = fma {
-                let reads = second.iter().any(|op| op.src.iter().any(|s| s.row == register.into()));
+                let reads =
+                    second.iter().any(|op| op.src.iter().any(|s| s.row == u16::from(register)));
                 if reads {
                     ops.push(moved(register.into(), temporary::SAVED, Access::Write));
                     for source in second.iter_mut().flat_map(|op| &mut op.src) {
-                        if source.row == register.into() {
+                        if source.row == u16::from(register) {
                             source.row = temporary::SAVED.into();
                         }
                     }
