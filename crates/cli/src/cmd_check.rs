@@ -30,6 +30,7 @@ use crate::{cmd_run, cmd_shim, mutate};
         tepui check --own -- ./my-vulkan-program\n  \
         tepui check sum.comp --groups 4 --buffer 0=256,index\n  \
         tepui check --gpu skl -- ./my-vulkan-program\n  \
+        tepui check --gpu mali-g610 -- ./my-vulkan-program\n  \
         tepui check --gpu tgl sum.comp --groups 4 --buffer 0=256,index\n  \
         tepui check --mutate /tmp/cap\n  \
         tepui check --rules\n  \
@@ -57,8 +58,8 @@ pub struct Args {
     /// Findings that are known and wanted.
     #[arg(long, value_name = "FILE")]
     suppress: Option<PathBuf>,
-    /// Remove each kind of flush, invalidation and stall from each barrier of a capture, or of all in a directory, one at a
-    /// time, and print how many removals matter and how many are reported (captures of Intel).
+    /// Remove each kind of flush, invalidation, stall, wait and dependency from a capture, or from all in a directory, one at a
+    /// time, and print how many removals matter and how many are reported.
     #[arg(long, value_name = "CAPTURE", conflicts_with_all = ["file", "program", "own"])]
     mutate: Option<PathBuf>,
     /// Print the rules.

@@ -166,9 +166,6 @@ pub fn preload(command: &mut Command, gpu: Gpu) -> Result<(), String> {
 /// The program with its arguments and the environment variables of the shim.
 pub fn command(args: &Args) -> Result<Command, String> {
     let (program, arguments) = args.program.split_first().ok_or("no program")?;
-    if args.relaxed.is_some() && args.gpu().family() == Family::Mali {
-        return Err("--relaxed is not there for Mali yet; it is for AGX and Intel".into());
-    }
     let mut command = Command::new(program);
     command.args(arguments);
     preload(&mut command, args.gpu())?;

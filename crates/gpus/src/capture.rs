@@ -238,14 +238,6 @@ impl Replayer {
     /// There is no model for it, or not with these options.
     pub fn new(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
         let family = family(process).map_err(|error| error.to_string())?;
-        if options.removals && family == Family::Mali {
-            return Err("waits of Mali are not checked yet; those of Intel and AGX are".into());
-        }
-        if options.relaxed.is_some() && family == Family::Mali {
-            return Err(
-                "relaxed execution is not there for Mali yet; it is for Intel and AGX".into()
-            );
-        }
         match family {
             Family::Intel => intel_replayer(process, options),
             Family::Mali => mali_replayer(process, options),
@@ -302,7 +294,12 @@ impl Replayer {
             }
             Replayer::Mali(replayer) => {
                 let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                Ok(described(replayed, mali_counts, mali_pictures))
+                let stats = replayed.result.iter();
+                let reports = stats.clone().flat_map(|stats| &stats.reports);
+                let reports = reports.map(tepui_mali_model::describe).collect();
+                let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
+                let counts = |stats: &mali::RunStats| mali_counts(&stats.counts);
+                Ok(Replayed { reports, removals, ..described(replayed, counts, mali_pictures) })
             }
         }
     }
@@ -408,13 +405,13 @@ fn mali_chip(process: &Process) -> Option<&'static mali_chips::Chip> {
 fn mali_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer, String> {
     let chip = mali_chip(process);
     let chip = chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
-    if options.check {
-        return Err("there are no checks in the model of Mali GPUs".into());
-    }
     let model = tepui_mali_model::Options {
         threads: options.threads,
         clock: tepui_drm::monotonic_ns,
         max_draws: options.draws.unwrap_or(u64::MAX),
+        check: options.check,
+        removals: options.removals,
+        relaxed: options.relaxed,
         ..Default::default()
     };
     let gpu = tepui_mali_model::Gpu::new(chip, model);

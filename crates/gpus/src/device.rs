@@ -125,13 +125,17 @@ fn mali_device(
         options.sink().map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
     let observer: Option<Arc<dyn mali::Observer>> = recorder.or_else(requests);
     let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
+    let findings = findings();
     let options = mali::Options {
         model: tepui_mali_model::Options {
             threads: options.threads,
             clock: tepui_drm::monotonic_ns,
+            check: options.check || findings.is_some(),
+            relaxed: options.relaxed,
             ..Default::default()
         },
         observer: counting.or(observer),
+        findings,
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,

@@ -20,4 +20,4 @@ pub use describe::Describer;
 pub use interface::Interface;
 pub use payload::{Run, Stream};
 pub use recorder::Recorder;
-pub use replay::{Mali, Replayed, Replayer, Unplayable, replayer};
+pub use replay::{Mali, Replayed, Replayer, RunStats, Unplayable, replayer};

@@ -1,8 +1,12 @@
 //! Replays the runs of a capture on the model.
 
+use std::collections::BTreeMap;
+
 use tepui_capture::{Model, Start};
 use tepui_mali_model::limits::{ADDRESS_BITS, CS_SLOTS, PAGE_SHIFT};
-use tepui_mali_model::{Gpu, Group, JobContext, JobFault, JobStats, Picture, Stream, Unit};
+use tepui_mali_model::{
+    Gpu, Group, JobContext, JobFault, JobStats, Picture, Removals, Report, Stream, Unit,
+};
 use tepui_softgpu::AddressSpace;
 
 use crate::payload::Run;
@@ -19,10 +23,21 @@ pub enum Context {
     Chains(JobContext),
 }
 
+/// The results of a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunStats {
+    /// Counts of what was executed.
+    pub counts: JobStats,
+    /// Reports of the model's checker.
+    pub reports: Vec<Report>,
+    /// What removals of waits and dependencies would have changed, by kind.
+    pub removals: BTreeMap<String, Removals>,
+}
+
 /// Executes runs of a capture on the model.
 pub type Replayer = tepui_capture::Replayer<Mali>;
 /// The result of a replayed run.
-pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Picture>;
+pub type Replayed = tepui_capture::Replayed<RunStats, JobFault, Picture>;
 /// The error of a replay of a run.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
@@ -34,7 +49,7 @@ pub fn replayer(gpu: Gpu) -> Replayer {
 impl Model for Mali {
     type Work = Run;
     type Context = Context;
-    type Stats = JobStats;
+    type Stats = RunStats;
     type Fault = JobFault;
     type Attachment = Picture;
 
@@ -53,6 +68,38 @@ impl Model for Mali {
     }
 
     fn run(
+        &self,
+        vm: &AddressSpace,
+        context: &mut Context,
+        run: &Run,
+    ) -> Result<RunStats, JobFault> {
+        let counts = self.execute(vm, context, run)?;
+        let (reports, removals) = (self.0.take_reports(), self.0.take_removals());
+        Ok(RunStats { counts, reports, removals })
+    }
+
+    /// The attachments of the framebuffers that the run rendered to, in order.
+    fn attachments(
+        &self,
+        vm: &AddressSpace,
+        _before: &Context,
+        after: &Context,
+        _run: &Run,
+    ) -> Result<Vec<Picture>, JobFault> {
+        let mut all = Vec::new();
+        let frames = match after {
+            Context::Group(group) => group.frames(),
+            Context::Chains(context) => context.frames(),
+        };
+        for frame in frames {
+            all.extend(Picture::of_framebuffer(self.0.chip().arch, vm, *frame)?);
+        }
+        Ok(all)
+    }
+}
+
+impl Mali {
+    fn execute(
         &self,
         vm: &AddressSpace,
         context: &mut Context,
@@ -77,25 +124,6 @@ impl Model for Mali {
         let mut all = JobStats::default();
         for completion in self.0.run(vm, group) {
             all += completion.outcome?;
-        }
-        Ok(all)
-    }
-
-    /// The attachments of the framebuffers that the run rendered to, in order.
-    fn attachments(
-        &self,
-        vm: &AddressSpace,
-        _before: &Context,
-        after: &Context,
-        _run: &Run,
-    ) -> Result<Vec<Picture>, JobFault> {
-        let mut all = Vec::new();
-        let frames = match after {
-            Context::Group(group) => group.frames(),
-            Context::Chains(context) => context.frames(),
-        };
-        for frame in frames {
-            all.extend(Picture::of_framebuffer(self.0.chip().arch, vm, *frame)?);
         }
         Ok(all)
     }

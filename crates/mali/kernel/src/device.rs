@@ -8,7 +8,9 @@ use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
 use tepui_drm::fault_log::FaultLog;
 use tepui_drm::token::Registry;
 use tepui_mali_chips::Chip;
-use tepui_mali_model::{Completion, Gpu, Group, JobFault, QueueState, StartError, Stream};
+use tepui_mali_model::{
+    Completion, Gpu, Group, JobFault, QueueState, Report, StartError, Stream, describe, finding,
+};
 use tepui_softgpu::AddressSpace;
 
 use crate::{DRIVER, File, Observer};
@@ -17,6 +19,11 @@ use crate::{DRIVER, File, Observer};
 pub trait Execute: Send + Sync {
     /// A group of queues that have executed nothing.
     fn group(&self, queues: usize) -> Box<dyn Queues>;
+
+    /// The reports of the model's checker since the last call.
+    fn reports(&self) -> Vec<Report> {
+        Vec::new()
+    }
 }
 
 /// The queues of a group, as an executor keeps them.
@@ -71,6 +78,10 @@ impl Execute for Model {
     fn group(&self, queues: usize) -> Box<dyn Queues> {
         Box::new(ModelGroup { gpu: self.0.clone(), group: self.0.group(queues) })
     }
+
+    fn reports(&self) -> Vec<Report> {
+        self.0.take_reports()
+    }
 }
 
 /// Options of a device.
@@ -80,6 +91,8 @@ pub struct Options {
     pub model: tepui_mali_model::Options,
     /// Observer of requests and streams.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Log of the checker's findings; standard error if none.
+    pub findings: Option<Arc<tepui_check::Log>>,
     /// Writes a report of each fault to standard error.
     pub report_faults: bool,
     /// Ends the process after the report, for clients that do not notice a lost device.
@@ -95,10 +108,25 @@ impl Default for Options {
         Options {
             model: tepui_mali_model::Options::default(),
             observer: None,
+            findings: None,
             report_faults: true,
             abort_on_fault: false,
             report_refusals: false,
             shareable: false,
+        }
+    }
+}
+
+impl Options {
+    /// Logs reports of the model's checker about a submission, or writes them to standard error.
+    pub(crate) fn report(&self, reports: &[Report], submission: u64) {
+        let place = format!("submission {submission}");
+        for report in reports {
+            match &self.findings {
+                Some(log) => log.add(finding(report, place.clone())),
+                None if !self.report_faults => {}
+                None => eprintln!("tepui: check: {} ({place})", describe(report)),
+            }
         }
     }
 }

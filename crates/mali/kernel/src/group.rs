@@ -225,6 +225,9 @@ impl Worker {
             let running = (0..self.running.len()).filter(|&queue| self.running[queue].is_some());
             running.map(|queue| Completion { queue, outcome: Err(fault.clone()) }).collect()
         });
+        let submission = self.running.iter().flatten().map(|job| job.submission).max();
+        let reports = self.device.gpu.reports();
+        self.device.options.report(&reports, submission.unwrap_or(0));
         self.device.steps.fetch_add(1, Ordering::Release);
         let any = !completions.is_empty();
         for Completion { queue, outcome } in completions {

@@ -99,6 +99,7 @@ impl QueueState {
                 ended
             });
             runs = runs.wrapping_add(1);
+            device.options.report(&device.gpu.take_reports(), submission);
             let [Completion { outcome, .. }] = ended;
             let outcome = match outcome {
                 Ok(_stats) => Ok(()),
