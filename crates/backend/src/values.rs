@@ -7,13 +7,11 @@
 
 use std::collections::HashMap;
 
-use crate::function::Function;
 use crate::listing::{At, Line};
-use crate::machine::Machine;
 use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
 use tepui_ir::{Loc, Shader, Value};
-use tepui_regalloc::Val;
+use tepui_regalloc::{Function, Val};
 
 /// A component of a value of the IR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +76,8 @@ pub struct Held {
 }
 
 /// Registers that allocation chose for named values.
-pub fn held<M: Machine>(
-    f: &Function<M>,
+pub fn held<I>(
+    f: &Function<I>,
     value_locations: &ValueLocations,
     defs: &[tepui_regalloc::Def],
 ) -> Vec<Held> {
@@ -100,10 +98,16 @@ pub fn held<M: Machine>(
 
 /// Gives what is held the offsets of a packed program. `lines` and `offsets` are those of the same instructions.
 pub fn place<I>(held: &[Held], lines: &[Line<I>], offsets: &[(u32, Loc)]) -> Vec<InRegisters> {
-    // Lines are in the order of blocks and steps.
+    let steps: Vec<At> = lines.iter().map(|line| line.step).collect();
+    place_steps(held, &steps, offsets)
+}
+
+/// [`place`] for a compiler with listings of its own: `steps` are those that the instructions were emitted for.
+pub fn place_steps(held: &[Held], steps: &[At], offsets: &[(u32, Loc)]) -> Vec<InRegisters> {
+    // Instructions are in the order of blocks and steps.
     let place = |h: &Held| {
-        let next = lines.partition_point(|l| (l.step.block, l.step.step) < (h.at.block, h.at.step));
-        let line = |k: usize| lines.get(k).filter(|l| l.step.block == h.at.block);
+        let next = steps.partition_point(|&step| step < h.at);
+        let line = |k: usize| steps.get(k).filter(|step| step.block == h.at.block);
         // After the last line of an earlier step of the block, else before the block's first line.
         let (k, written) = match next.checked_sub(1).filter(|&k| line(k).is_some()) {
             Some(k) if h.at.step > 0 => (k, true),

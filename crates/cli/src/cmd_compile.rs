@@ -227,7 +227,7 @@ impl CompilerArgs {
             Gpu::Agx(_) => {}
             gpu => {
                 return Err(format!(
-                    "shaders for {} are taken by `tepui compile`, `tepui exec` and `tepui check` so far; choose m1",
+                    "shaders for {} are taken by `tepui compile`, `exec`, `check` and `debug` so far; choose m1",
                     gpu.id()
                 ));
             }
@@ -400,7 +400,7 @@ fn compile_intel(
         }
     };
     report.stats = stats_map(&p.stats);
-    report.asm = intel::lines(&p, chip, &shader);
+    report.asm = tepui_explore::intel::lines(&p, chip, &shader);
     let text = match args.emit {
         Emit::Ir | Emit::Mir => passes.text,
         Emit::Asm => intel::text(&p, chip, &shader, &source_lines(words)) + &intel::stats(&p),

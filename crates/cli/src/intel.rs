@@ -2,23 +2,22 @@
 
 use std::fmt::Write;
 
-use tepui_check::{Finding, merge};
-use tepui_explore::compile::{self as explore, takes_image, takes_sampler};
-use tepui_explore::findings::SourceMap;
-use tepui_explore::images::{self, Request, Texels};
-use tepui_explore::listing::{Line, SourceLines};
+use tepui_check::Finding;
+use tepui_explore as explore;
+use tepui_explore::intel::instructions;
+use tepui_explore::intel::run::{RunOptions, run as explore_run};
+use tepui_explore::listing::SourceLines;
 use tepui_explore::picture::png_of_texels;
-use tepui_explore::run::{Contents, ImageInput, Inputs, SamplerInput};
+use tepui_explore::run::Inputs;
 use tepui_gpus::intel::Chip;
 use tepui_intel_bare::image::Picture;
 use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_compiler::print::Text;
 use tepui_intel_compiler::{Options, Program, Snapshot, compile, compile_with};
-use tepui_intel_isa::Inst;
-use tepui_intel_model::{JobStats, finding};
+use tepui_intel_model::JobStats;
 use tepui_ir::interp::ImageData;
-use tepui_ir::{ImageFormat, Resource, Shader, SrcLoc, Stage};
-use tepui_ir_gen::texels::{bytes, format_of, texels};
+use tepui_ir::{Shader, SrcLoc};
+use tepui_ir_gen::texels::{bytes, format_of};
 
 /// Options of the compiler from those of the command line.
 pub fn options(registers: u16) -> Options<'static> {
@@ -59,25 +58,6 @@ pub fn program(
         }
     };
     compile_with(shader, chip.generation, options, &mut after).map_err(|e| e.to_string())
-}
-
-/// The instructions, each with its place in the source.
-fn instructions(program: &Program, chip: &Chip, shader: &Shader) -> Vec<(usize, Inst, SrcLoc)> {
-    let places = program.locs.iter().filter_map(|&(offset, loc)| {
-        let inst = Inst::decode(chip.generation, &program.code, offset as usize).ok()?;
-        Some((offset as usize, inst, shader.locs[loc]))
-    });
-    places.collect()
-}
-
-/// The instructions for JSON.
-pub fn lines(program: &Program, chip: &Chip, shader: &Shader) -> Vec<Line> {
-    let line = |(offset, inst, loc): (usize, Inst, SrcLoc)| {
-        let bytes = &program.code[offset..offset + inst.bytes()];
-        let bytes = bytes.iter().map(|b| format!("{b:02x}")).collect();
-        Line { offset, bytes, text: inst.to_string(), line: loc.line }
-    };
-    instructions(program, chip, shader).into_iter().map(line).collect()
 }
 
 /// The statistics of each number of channels, a line each.
@@ -131,59 +111,6 @@ pub fn exec(
     Ok((program, stats))
 }
 
-/// Binds an image and a sampler to each resource that has one, from what is asked for of them by set and binding.
-///
-/// # Errors
-/// When a request is invalid, the hardware has no such image, or a resource has none.
-pub fn bind(
-    bindings: &mut Bindings,
-    shader: &Shader,
-    images: &[ImageInput],
-    samplers: &[SamplerInput],
-) -> Result<(), String> {
-    for r in shader.resources.values() {
-        let slot = (r.set, r.binding, 0);
-        let name = |what| format!("set {} binding {} ({}) has no {what}", r.set, r.binding, r.name);
-        if takes_image(r.kind) {
-            let input = images.iter().find(|i| (i.set, i.binding) == (r.set, r.binding));
-            let input = input.ok_or_else(|| {
-                format!("{}: give one, for example --image {}=64x64", name("--image"), r.binding)
-            })?;
-            let texels = Request::parse(&input.what)?.texels(r, input.file.as_deref())?;
-            bindings.images.insert(slot, picture(r, texels)?);
-        }
-        if takes_sampler(r.kind) {
-            let input = samplers.iter().find(|s| (s.set, s.binding) == (r.set, r.binding));
-            let what = input.map_or_else(
-                || {
-                    eprintln!("tepui: {}; it is nearest,clamp", name("--sampler"));
-                    "nearest,clamp"
-                },
-                |input| &input.what,
-            );
-            bindings.samplers.insert(slot, images::sampler(what)?);
-        }
-    }
-    Ok(())
-}
-
-/// An image with contents.
-fn picture(r: &Resource, t: Texels) -> Result<Picture, String> {
-    let format = ImageFormat::ALL.iter().find(|&&f| format_of(f) == Some(t.format));
-    let format = *format.ok_or_else(|| {
-        format!(
-            "{}: images of Intel's GPUs are bound here in the formats of storage images alone",
-            t.format
-        )
-    })?;
-    let mut data = ImageData::multisampled(t.size, t.layers, 1, t.samples);
-    data.format = format;
-    if !t.bytes.is_empty() {
-        data.levels[0] = texels(&t.bytes, t.format, r.texels).map_err(|e| e.to_string())?;
-    }
-    Ok(Picture::new(data, r))
-}
-
 /// The contents of an image for a file: a PNG if its name ends in `.png`, else raw texels.
 ///
 /// # Errors
@@ -198,33 +125,19 @@ pub fn file(image: &Picture, name: &str) -> Result<Vec<u8>, String> {
     png_of_texels(format, (width, height * layers.max(depth)), &raw).map_err(|e| e.to_string())
 }
 
-/// Compiles a compute shader, runs it with the checker, and gives the findings with the lines of its source.
+/// Runs a shader with the checker, and gives the findings with the lines of its source.
 ///
 /// # Errors
-/// As [`exec`].
+/// When it is not compiled, or does not run to its end.
 pub fn check(
-    shader: &mut Shader,
     chip: &'static Chip,
-    text: &explore::Text,
+    text: &explore::compile::Text,
     inputs: &Inputs,
 ) -> Result<Vec<Finding>, String> {
-    if shader.info.stage != Stage::Compute {
-        let stage = shader.info.stage;
-        return Err(format!(
-            "only compute shaders are run for Intel's GPUs so far, not {stage} shaders"
-        ));
-    }
-    let bytes = |c: &Contents| c.words().iter().flat_map(|w| w.to_le_bytes()).collect();
-    let buffers = inputs.buffers.iter().map(|c| ((c.set, c.binding, 0), bytes(c))).collect();
-    let mut bindings = Bindings { buffers, ..Bindings::default() };
-    bind(&mut bindings, shader, &inputs.images, &inputs.samplers)?;
-    let mut run = Run { bindings, groups: inputs.groups, check: true };
-    let (program, stats) = exec(shader, chip, &Options::default(), &mut run)?;
-    let places = SourceMap::new(text, &program.code, lines(&program, chip, shader));
-    Ok(merge(stats.reports.iter().map(|report| Finding {
-        source: places.source(report.at.offset),
-        ..finding(report, String::new())
-    })))
+    let compiled = explore::intel::compile(text, chip, false).map_err(|e| e.to_string())?;
+    let how = RunOptions { check: true, ..RunOptions::default() };
+    let ran = explore_run(text, &compiled, inputs, how).map_err(|e| e.to_string())?;
+    Ok(ran.outcome.map_err(|e| e.to_string())?.findings)
 }
 
 /// Inputs of a shader's run.

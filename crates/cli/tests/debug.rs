@@ -57,6 +57,29 @@ fn the_worked_example() {
     assert!(good && text.contains("count++;") && text.contains("exec 00000001"), "{text}");
 }
 
+/// The same example on Intel's GPUs, whose registers all lanes of a thread share.
+#[test]
+fn the_worked_example_on_intel() {
+    for gpu in ["--gpu=skl", "--gpu=tgl"] {
+        let script = ["-e", "break count if 0.count > 150", "-e", "continue", "-e", "exec"];
+        let more = ["-e", "vars", "-e", "regs", "-e", "goto end", "-e", "memory steps[0] 2"];
+        let last = ["-e", "writer steps[0]", "-e", "access"];
+        let arguments = [&[gpu, "--buffer=0=32"][..], &script, &more, &last].concat();
+        let (good, text) = debug(&arguments);
+        let has = |name: &str, value: &str| {
+            text.lines().any(|l| l.trim_start().starts_with(name) && l.contains(value))
+        };
+        assert!(good && has("count (%", " 151 ") && has("n (%", " 0 "), "{gpu}: {text}");
+        assert!(text.contains("\n#...............                 ("), "{gpu}: {text}");
+        assert!(has("* g", " 00000097 "), "the counter changed: {gpu}: {text}");
+        assert!(has("steps[0]", "000000c8          200"), "{gpu}: {text}");
+        assert!(text.contains("steps[0]: 0x0 became 0xc8 by this SIMD-group"), "{gpu}: {text}");
+        assert!(text.contains("writes 4 bytes of a lane"), "{gpu}: {text}");
+        let (good, text) = debug(&[gpu, "--buffer=0=32", "-e", "print r2"]);
+        assert!(!good && text.contains("neither a register (g3,"), "{gpu}: {text}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     for (arguments, wanted) in [

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use crate::memory::{MemoryLocation, Writer};
-use crate::session::{BreakpointLocation, Comparison, Condition, Register, Session, Stop, Value};
+use crate::recording::Recording;
+use crate::registers::{Register, RegisterFile};
+use crate::session::{BreakpointLocation, Comparison, Condition, Session, Stop, Value};
 
 /// Help text of the commands.
 pub const HELP: &str = "\
@@ -13,7 +15,8 @@ mask, m            to where other lanes execute   goto N             to step N (
 continue, c        to the next breakpoint         reverse, rc        to the breakpoint before
 break LINE|@OFFSET|NAME [if CONDITION]            delete N           removes a breakpoint
     NAME: stops behind each instruction that writes the variable, or the value %N of the IR
-    CONDITION: [LANE.]VALUE ==|!=|<|> NUMBER, where VALUE is rN, rNl, rNh or a NAME
+    CONDITION: [LANE.]VALUE ==|!=|<|> NUMBER, where VALUE is rN, rNl, rNh or a NAME;
+    of registers that lanes share gN[.ELEMENT][<V,W,H>][TYPE], such as g6<16,8,2>UW
 watch PLACE        stops where memory changes     memory PLACE [N]   words of memory
     PLACE: 0x1500000000, local+16, scratch+16, or BUFFER[WORD]
 access, a          what the instruction accesses  textures           images that the program accesses
@@ -76,7 +79,7 @@ pub fn run(s: &mut Session, line: &str) -> Result<Answer, String> {
             moved(s, stop)
         }
         "break" => {
-            let (at, condition) = breakpoint(&rest)?;
+            let (at, condition) = breakpoint(s.recording.register_file, &rest)?;
             if let BreakpointLocation::Written(name) = &at {
                 known(s, name)?;
             }
@@ -169,24 +172,14 @@ fn count(text: Option<&str>) -> Result<usize, String> {
     text.map_or(Ok(1), number)
 }
 
-/// `rN`, `rNl` or `rNh`.
-fn register(text: &str) -> Option<Register> {
-    let rest = text.strip_prefix('r')?;
-    let (digits, half) = match rest.strip_suffix('l') {
-        Some(digits) => (digits, Some(0)),
-        None => rest.strip_suffix('h').map_or((rest, None), |digits| (digits, Some(1))),
-    };
-    Some(Register { number: digits.parse().ok()?, half })
-}
-
 /// A register, or else a name.
-fn value(text: &str) -> Value {
-    register(text).map_or_else(|| Value::Named(text.to_owned()), Value::In)
+fn value(file: RegisterFile, text: &str) -> Value {
+    file.parse(text).map_or_else(|| Value::Named(text.to_owned()), Value::In)
 }
 
 /// A register, or a name that the program has.
 fn checked(s: &Session, text: &str) -> Result<Value, String> {
-    let value = value(text);
+    let value = value(s.recording.register_file, text);
     if let Value::Named(name) = &value {
         known(s, name)?;
     }
@@ -199,7 +192,8 @@ fn known(s: &Session, name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{name}` is neither a register (r0, r12l, r12h) nor a value of the program that has a register"
+        "`{name}` is neither a register ({}) nor a value of the program that has a register",
+        s.recording.register_file.example()
     ))
 }
 
@@ -209,7 +203,10 @@ fn nowhere(s: &Session, name: &str) -> String {
 }
 
 /// `LINE`, `@OFFSET` or `NAME`, and `if CONDITION`.
-fn breakpoint(words: &[&str]) -> Result<(BreakpointLocation, Option<Condition>), String> {
+fn breakpoint(
+    file: RegisterFile,
+    words: &[&str],
+) -> Result<(BreakpointLocation, Option<Condition>), String> {
     let first = *words.first().ok_or("write break LINE or break @OFFSET")?;
     let at = match first.strip_prefix('@') {
         Some(offset) => {
@@ -226,7 +223,7 @@ fn breakpoint(words: &[&str]) -> Result<(BreakpointLocation, Option<Condition>),
     };
     match words[1..] {
         [] => Ok((at, None)),
-        ["if", left, test, right] => Ok((at, Some(condition(left, test, right)?))),
+        ["if", left, test, right] => Ok((at, Some(condition(file, left, test, right)?))),
         _ => Err("write `if VALUE == NUMBER` behind the place, with spaces".to_owned()),
     }
 }
@@ -237,14 +234,14 @@ pub(crate) fn is_value(s: &Session, text: &str) -> bool {
 }
 
 /// `[LANE.]VALUE TEST NUMBER`.
-pub(crate) fn parse_condition(text: &str) -> Result<Condition, String> {
+pub(crate) fn parse_condition(file: RegisterFile, text: &str) -> Result<Condition, String> {
     match text.split_whitespace().collect::<Vec<_>>()[..] {
-        [left, test, right] => condition(left, test, right),
+        [left, test, right] => condition(file, left, test, right),
         _ => Err("write VALUE == NUMBER, with spaces".to_owned()),
     }
 }
 
-fn condition(left: &str, test: &str, right: &str) -> Result<Condition, String> {
+fn condition(file: RegisterFile, left: &str, test: &str, right: &str) -> Result<Condition, String> {
     // Names may have points, too.
     let (lane, name) = match left.split_once('.').map(|(lane, name)| (lane.parse().ok(), name)) {
         Some((Some(lane), name)) => (Some(lane), name),
@@ -266,7 +263,7 @@ fn condition(left: &str, test: &str, right: &str) -> Result<Condition, String> {
         }
         None => (right.parse::<i64>().map_err(bad)? as u32, false),
     };
-    Ok(Condition { lane, value: value(name), test, bits, float })
+    Ok(Condition { lane, value: value(file, name), test, bits, float })
 }
 
 fn repeat(s: &mut Session, count: usize, go: impl Fn(&mut Session) -> Stop) -> String {
@@ -349,11 +346,14 @@ pub(crate) fn half(bits: u16) -> f32 {
 }
 
 fn registers(s: &Session) -> String {
+    if s.recording.register_file.is_shared() {
+        return shared_registers(s);
+    }
     let mut out = String::from(
         "register  bits          integer           float       low half  high half  name\n",
     );
     for number in 0..s.recording.registers() {
-        let Some(word) = s.register(Register { number, half: None }, s.lane) else { continue };
+        let Some(word) = s.register(Register::of_lane(number), s.lane) else { continue };
         let mark = if s.recording.changed(number, s.at()) { '*' } else { ' ' };
         let line = format!("{mark} r{number:<6} {}  {}", describe(word), s.name(number, s.lane));
         let _ = writeln!(out, "{}", line.trim_end());
@@ -361,11 +361,38 @@ fn registers(s: &Session) -> String {
     out
 }
 
-/// A register's bits, or those of a half.
+/// The registers that lanes share, with what the lane has in them: those that the program uses.
+fn shared_registers(s: &Session) -> String {
+    let mut out = String::new();
+    let r = &s.recording;
+    for number in (0..r.registers()).filter(|&number| r.is_used(number)) {
+        let mark = if r.changed(number, s.at()) { '*' } else { ' ' };
+        let line = format!(
+            "{mark} {:<4} {}  {}",
+            r.register_file.name(number),
+            row(r, number, s.at()),
+            s.name(number, s.lane)
+        );
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+/// The words of a register that lanes share.
+pub(crate) fn row(r: &Recording, number: usize, step: usize) -> String {
+    let words = r.register(number, step).unwrap_or_default();
+    words.iter().map(|word| format!("{word:08x}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The bits of a register, or of a part of one.
 fn describe_in(register: Register, bits: u32) -> String {
-    match register.half {
-        Some(_) => format!("{bits:04x}  {:>6}  {}", bits as i16, short(half(bits as u16))),
-        None => describe(bits),
+    match register.bytes() {
+        1 => format!("{:02x}  {:>6}", bits as u8, bits as i32),
+        2 => {
+            let bits = bits as u16;
+            format!("{bits:04x}  {:>6}  {}", bits as i16, short(half(bits)))
+        }
+        _ => describe(bits),
     }
 }
 
@@ -378,6 +405,7 @@ fn print(s: &Session, value: &Value) -> String {
         let mark = if exec >> lane & 1 != 0 { ' ' } else { '-' };
         let place = match value {
             Value::In(_) => String::new(),
+            Value::Named(_) if s.recording.register_file.is_shared() => format!(" {register:<14}"),
             Value::Named(_) => format!(" {register:<4}"),
         };
         let _ = writeln!(out, "{mark} lane {lane:<3}{place} {}", describe_in(register, bits));
@@ -405,7 +433,8 @@ fn uniforms(s: &Session) -> String {
     for u in &s.recording.uniforms {
         let name = u.name.and_then(|n| s.recording.names.get(n as usize));
         let name = name.map_or(String::new(), ToString::to_string);
-        let line = format!("  u{:<6} {}  {name}", u.half / 2, describe(u.word));
+        let place = s.recording.register_file.uniform(u.half / 2);
+        let line = format!("  {place:<7} {}  {name}", describe(u.word));
         let _ = writeln!(out, "{}", line.trim_end());
     }
     if out.is_empty() { "the program reads no uniform register\n".to_owned() } else { out }
@@ -515,7 +544,8 @@ fn source(s: &Session) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::recording::{Instruction, Recording, Step};
+    use crate::names::{Name, RegisterName};
+    use crate::recording::{Instruction, Step};
 
     /// r1 counts to 3 in lane 0 and to 1 in lane 1: three instructions, the loop's body twice for lane 0 alone.
     pub(crate) fn recording() -> Recording {
@@ -582,6 +612,65 @@ pub(crate) mod tests {
         assert!(text(&mut s, "writer r1").starts_with("step 1 of 4"));
         assert_eq!(text(&mut s, "writer r0"), "r0 has this value from the start\n");
         assert!(text(&mut s, "print r1").contains("lane 0   00000000"));
+    }
+
+    /// g2 and g3 have a counter of 16 lanes, g4.4 is a double word for all.
+    fn shared() -> Recording {
+        let program = (0..3).map(|k| Instruction {
+            offset: 8 * k,
+            text: format!("i{k}"),
+            line: k + 1,
+            writes: match k {
+                0 => vec![RegisterName { half: 4, halves: 4, name: Some(0), unmasked: false }],
+                _ => vec![RegisterName { half: 9, halves: 1, name: Some(1), unmasked: true }],
+            },
+            ..Default::default()
+        });
+        let mut r = Recording::new(String::new(), Vec::new(), program.collect());
+        r.register_file = RegisterFile::Shared { general: 5, others: &["f0"] };
+        r.alive = 0xffff;
+        let zero = [0; 8];
+        let low: [u32; 8] = std::array::from_fn(|k| k as u32);
+        let high: [u32; 8] = std::array::from_fn(|k| 0xffff_0008 + k as u32);
+        let scalar = [0, 0, 0, 0, 77, 0, 0, 0];
+        for (at, exec, rows) in [
+            (0, 0xffff, [zero, zero, zero, zero, zero]),
+            (1, 0x00ff, [zero, zero, low, high, zero]),
+            (2, 0xffff, [zero, zero, low, high, scalar]),
+        ] {
+            let flag = [at];
+            let rows = rows.iter().map(|row| &row[..]).chain([&flag[..]]);
+            r.push(Step { at, exec }, rows).expect("it fits");
+        }
+        let name = |variable: &str| Name { variable: variable.to_owned(), ..Name::default() };
+        r.set_names(vec![name("count"), name("limit")]);
+        r
+    }
+
+    #[test]
+    fn shared_registers_are_read_by_region_and_by_name() {
+        let mut s = Session::new(shared());
+        s.go(2);
+        assert!(text(&mut s, "print g2").contains("lane 9   ffff0009"));
+        assert!(text(&mut s, "print g2<16,8,2>UW").contains("lane 9   0009       9"));
+        assert!(text(&mut s, "print count").contains("lane 9   g2<8,8,1>UD    ffff0009"));
+        // Lanes that did not execute have it, too: the instruction has no mask.
+        assert!(text(&mut s, "print limit").contains("lane 15  g4.4<0,1,0>UD  0000004d"));
+        assert!(text(&mut s, "print f0").contains("lane 3   00000002"));
+        let registers = text(&mut s, "regs");
+        assert!(registers.contains("* g4   00000000 00000000 00000000 00000000 0000004d"));
+        assert!(registers.contains("  g2   00000000 00000001") && !registers.contains("g0 "));
+        assert!(text(&mut s, "vars").contains("limit"));
+        assert!(text(&mut s, "writer limit").starts_with("step 1 of 2"));
+        s.go(0);
+        assert_eq!(text(&mut s, "break count if 12.g2<16,8,2>W == 12"), "breakpoint 1\n");
+        assert!(text(&mut s, "continue").starts_with("at the end"), "lane 12 does not execute");
+        s.go(0);
+        assert_eq!(text(&mut s, "break count if 5.count == 5"), "breakpoint 2\n");
+        assert!(text(&mut s, "continue").starts_with("breakpoint 2\nstep 1"));
+        for bad in ["print r2", "print g2<8,8>", "break 1 if g9 == 2", "print g5"] {
+            assert!(run(&mut s, bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

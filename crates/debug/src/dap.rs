@@ -11,7 +11,8 @@ use serde_json::{Value as Json, json};
 
 use crate::command::{self, short};
 use crate::recording::Recording;
-use crate::session::{BreakpointLocation, Register, Session, Stop};
+use crate::registers::Register;
+use crate::session::{BreakpointLocation, Session, Stop};
 
 /// Longest message.
 const MAX_MESSAGE_B: usize = 1 << 24;
@@ -287,7 +288,7 @@ fn breakpoints(s: &mut Session, arguments: &Json) -> Json {
             return json!({ "verified": false, "message": "no instruction comes from there" });
         };
         let condition = match b["condition"].as_str().filter(|c| !c.trim().is_empty()) {
-            Some(text) => match command::parse_condition(text) {
+            Some(text) => match command::parse_condition(s.recording.register_file, text) {
                 Ok(condition) => Some(condition),
                 Err(message) => return json!({ "verified": false, "message": message }),
             },
@@ -317,7 +318,7 @@ fn variables(s: &Session, reference: u64) -> Json {
     if reference == VARIABLES {
         let all = s.variables().filter_map(|(name, register)| {
             let bits = s.register(register, s.lane)?;
-            Some(variable(name.to_string(), both(bits, register.half.is_some())))
+            Some(variable(name.to_string(), both(bits, register.bytes() == 2)))
         });
         return json!({ "variables": all.collect::<Vec<_>>() });
     }
@@ -325,19 +326,28 @@ fn variables(s: &Session, reference: u64) -> Json {
         let all = s.recording.uniforms.iter().map(|u| {
             let name = u.name.and_then(|n| s.recording.names.get(n as usize));
             let name = name.map_or(String::new(), |n| format!(" {n}"));
-            variable(format!("u{}{name}", u.half / 2), both(u.word, false))
+            let place = s.recording.register_file.uniform(u.half / 2);
+            variable(format!("{place}{name}"), both(u.word, false))
         });
         return json!({ "variables": all.collect::<Vec<_>>() });
     }
+    let word_text = |word: u32| match reference {
+        INTEGERS => (word as i32).to_string(),
+        BITS => format!("{word:#010x}"),
+        _ => short(f32::from_bits(word)),
+    };
+    let file = s.recording.register_file;
     let all = (0..s.recording.registers()).filter_map(|number| {
-        let word = s.register(Register { number, half: None }, s.lane)?;
-        let text = match reference {
-            INTEGERS => (word as i32).to_string(),
-            BITS => format!("{word:#010x}"),
-            _ => short(f32::from_bits(word)),
+        let text = match file.is_shared() {
+            true if !s.recording.is_used(number) => return None,
+            true => {
+                let words = s.recording.register(number, s.at())?.iter();
+                words.map(|&word| word_text(word)).collect::<Vec<_>>().join(" ")
+            }
+            false => word_text(s.register(Register::of_lane(number), s.lane)?),
         };
-        let name = s.name(number, s.lane);
-        Some(variable(format!("r{number} {name}").trim_end().to_owned(), text))
+        let name = format!("{} {}", file.name(number), s.name(number, s.lane));
+        Some(variable(name.trim_end().to_owned(), text))
     });
     json!({ "variables": all.collect::<Vec<_>>() })
 }

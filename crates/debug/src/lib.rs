@@ -3,7 +3,7 @@
 //! as cheap as stepping forward, and "who wrote this" is a look-up. [`command`] is its command language, for terminals, scripts
 //! and pages; [`dap`] speaks the debug adapter protocol, and `screen` shows a session on a whole terminal.
 //!
-//! Names no GPU family: the number of lanes and the names of instructions come with the recording.
+//! Names no GPU family: the number of lanes, the organisation of the registers and the names of instructions come with the recording.
 
 pub mod command;
 pub mod dap;
@@ -11,12 +11,12 @@ pub mod image;
 pub mod memory;
 mod names;
 mod recording;
+mod registers;
 #[cfg(feature = "screen")]
 pub mod screen;
 mod session;
 
 pub use names::{Name, Part, RegisterName};
 pub use recording::{Instruction, Recording, RecordingFull, Step, Uniform};
-pub use session::{
-    Breakpoint, BreakpointLocation, Comparison, Condition, Register, Session, Stop, Value,
-};
+pub use registers::{ElementType, Region, Register, RegisterFile};
+pub use session::{Breakpoint, BreakpointLocation, Comparison, Condition, Session, Stop, Value};

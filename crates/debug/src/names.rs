@@ -27,7 +27,8 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// A range of half-registers and the name of its contents.
+/// A range of half-registers (of shared registers, see [`RegisterFile`](crate::RegisterFile), of 16 bytes) and the name of its
+/// contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RegisterName {
     /// The first half-register.
@@ -37,6 +38,9 @@ pub struct RegisterName {
     /// Their contents, an index of [`Recording::names`](crate::Recording::names); `None` ends the
     /// previous name.
     pub name: Option<u32>,
+    /// They are written whatever lanes execute.
+    #[serde(default)]
+    pub unmasked: bool,
 }
 
 /// The part of a value that a half-register holds.
@@ -70,6 +74,7 @@ impl Names {
     /// Sets the contents of half-registers from a step on, in `lanes`.
     pub(crate) fn set(&mut self, named: &[RegisterName], step: u32, lanes: u32) {
         for n in named {
+            let lanes = if n.unmasked { u32::MAX } else { lanes };
             let first = usize::from(n.half);
             let end = first + usize::from(n.halves);
             if end > MAX_HALVES {

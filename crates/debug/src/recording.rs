@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::image::Image;
 use crate::memory::Memory;
 use crate::names::{Name, Names, Part, RegisterName};
-use crate::session::Register;
+use crate::registers::{Element, Register, RegisterFile};
 
 /// An instruction of the program.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -58,9 +58,11 @@ pub struct Recording {
     pub source: Vec<String>,
     /// The program, by offset.
     pub program: Vec<Instruction>,
+    /// Organisation of the registers.
+    pub register_file: RegisterFile,
     /// Names of register contents: values of the compiler's IR and variables of the source.
     pub names: Vec<Name>,
-    /// Uniform registers, which do not change: first half and word, with its name if it has one.
+    /// Uniform registers, or words of registers that begin with uniform values.
     pub uniforms: Vec<Uniform>,
     /// The register in which a lane counts how many levels of branches and loops must end before it executes again, if the
     /// program has one.
@@ -153,7 +155,14 @@ impl Recording {
         self.registers.len()
     }
 
-    /// The lanes of a register before a step.
+    /// Whether a register is ever anything but 0.
+    #[must_use]
+    pub fn is_used(&self, number: usize) -> bool {
+        let versions = self.registers.get(number);
+        versions.is_some_and(|v| v.len() > 1 || v.iter().any(|v| v.lanes.iter().any(|&w| w != 0)))
+    }
+
+    /// The words of a register before a step: of shared registers all, of others one for each lane.
     #[must_use]
     pub fn register(&self, number: usize, step: usize) -> Option<&[u32]> {
         self.version(number, step).map(|v| &*v.lanes)
@@ -213,13 +222,13 @@ impl Recording {
         versions.get(behind.checked_sub(1)?)
     }
 
-    /// The step that wrote the value that a register, or those of its bits that are in `mask`, has in a lane before a step;
-    /// `None` if it was there from the start.
+    /// The step that wrote the value that a lane has in a register before a step; `None` if it was there from the start.
     #[must_use]
-    pub fn writer(&self, number: usize, mask: u32, lane: usize, step: usize) -> Option<usize> {
-        let versions = self.registers.get(number)?;
+    pub fn writer(&self, register: Register, lane: usize, step: usize) -> Option<usize> {
+        let Element { row, column, shift, mask } = register.element(lane);
+        let versions = self.registers.get(row)?;
         let behind = versions.partition_point(|v| v.step as usize <= step);
-        let bits = |v: &Version| v.lanes.get(lane).map(|word| word & mask);
+        let bits = |v: &Version| v.lanes.get(column).map(|word| word >> shift & mask);
         let value = bits(versions[..behind].last()?)?;
         // Versions differ in some lane; this lane's value may be older.
         let mut first = behind - 1;

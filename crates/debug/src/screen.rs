@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::command::{self, Answer, describe};
+use crate::command::{self, Answer, describe, row};
 use crate::{BreakpointLocation, Register, Session};
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -275,16 +275,24 @@ fn lane_line(s: &Session) -> Line<'static> {
 }
 
 fn register_table(frame: &mut Frame<'_>, area: Rect, s: &Session, screen: &Screen) {
-    let title = format!(" registers of lane {}: bits, integer, float, halves ", s.lane);
+    let r = &s.recording;
+    let title = match r.register_file.is_shared() {
+        true => format!(" registers, with the names of lane {}: double words ", s.lane),
+        false => format!(" registers of lane {}: bits, integer, float, halves ", s.lane),
+    };
     let block = Block::bordered().title(title);
     let height = usize::from(block.inner(area).height);
-    let rows = (screen.first..s.recording.registers()).take(height).filter_map(|register| {
-        let word = s.register(Register { number: register, half: None }, s.lane)?;
-        let name = s.name(register, s.lane);
-        let line = Line::raw(format!("r{register:<4} {}  {name}", describe(word)));
-        Some(if s.recording.changed(register, s.at()) { line.yellow().bold() } else { line })
+    let text = |register: usize| match r.register_file.is_shared() {
+        true => r.is_used(register).then(|| row(r, register, s.at())),
+        false => s.register(Register::of_lane(register), s.lane).map(describe),
+    };
+    let rows = (screen.first..r.registers()).filter_map(|register| {
+        let (text, name) = (text(register)?, s.name(register, s.lane));
+        let line = Line::raw(format!("{:<5} {text}  {name}", r.register_file.name(register)));
+        Some(if r.changed(register, s.at()) { line.yellow().bold() } else { line })
     });
-    frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()).block(block), area);
+    let rows: Vec<Line<'_>> = rows.take(height).collect();
+    frame.render_widget(Paragraph::new(rows).block(block), area);
 }
 
 #[cfg(test)]

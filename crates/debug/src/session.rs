@@ -1,10 +1,9 @@
 //! A cursor over a recording, with breakpoints.
 
-use std::fmt;
-
 use crate::memory::{MemoryLocation, Write, Writer};
 use crate::names::Name;
 use crate::recording::{Instruction, Recording, Step};
+use crate::registers::{Element, Register};
 
 /// Location of a breakpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,22 +16,6 @@ pub enum BreakpointLocation {
     Written(String),
     /// Watchpoint: a word of memory changed.
     Changed(MemoryLocation),
-}
-
-/// A register, or the low (0) or high (1) half of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Register {
-    /// Its number.
-    pub number: usize,
-    /// The half.
-    pub half: Option<usize>,
-}
-
-impl fmt::Display for Register {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let half = self.half.map_or("", |half| ["l", "h"][half & 1]);
-        f.pad(&format!("r{}{half}", self.number))
-    }
 }
 
 /// A value of a lane.
@@ -190,8 +173,7 @@ impl Session {
     pub fn variables(&self) -> impl Iterator<Item = (&Name, Register)> {
         (0..2 * self.recording.registers()).filter_map(|half| {
             let (name, part) = self.recording.held(half, self.lane, self.step)?;
-            let register =
-                Register { number: half / 2, half: (part.halves == 1).then_some(half % 2) };
+            let register = self.recording.register_file.place(half, part.halves.into());
             (part.first && !name.variable.is_empty()).then_some((name, register))
         })
     }
@@ -201,7 +183,9 @@ impl Session {
     #[must_use]
     pub fn name(&self, number: usize, lane: usize) -> String {
         let [low, high] = [0, 1].map(|k| self.recording.held(2 * number + k, lane, self.step));
+        let is_shared = self.recording.register_file.is_shared();
         match (low, high) {
+            (Some((name, part)), _) if is_shared && part.halves > 1 => name.to_string(),
             (Some((name, part)), _) if part.halves > 2 && !part.first => format!("{name}, high"),
             (Some((name, part)), _) if part.halves > 1 => name.to_string(),
             (Some((low, _)), Some((high, _))) => format!("{low} | {high}"),
@@ -211,8 +195,11 @@ impl Session {
     }
 
     fn register_at(&self, register: Register, lane: usize, step: usize) -> Option<u32> {
-        let word = *self.recording.register(register.number, step)?.get(lane)?;
-        Some(register.half.map_or(word, |half| word >> (16 * half) & 0xffff))
+        let Element { row, column, shift, mask } = register.element(lane);
+        let bits = *self.recording.register(row, step)?.get(column)? >> shift & mask;
+        let unused = mask.leading_zeros();
+        let is_signed = register.extends_sign();
+        Some(if is_signed { ((bits << unused) as i32 >> unused) as u32 } else { bits })
     }
 
     fn place_at(&self, value: &Value, lane: usize, step: usize) -> Option<Register> {
@@ -221,21 +208,22 @@ impl Session {
             Value::Named(name) => {
                 let half = self.recording.find(name, lane, step)?;
                 let (_, part) = self.recording.held(half, lane, step)?;
-                Some(Register { number: half / 2, half: (part.halves == 1).then_some(half % 2) })
+                Some(self.recording.register_file.place(half, part.halves.into()))
             }
         }
-    }
-
-    fn value_at(&self, value: &Value, lane: usize, step: usize) -> Option<u32> {
-        self.register_at(self.place_at(value, lane, step)?, lane, step)
     }
 
     fn holds(&self, c: &Condition, step: usize) -> bool {
         let exec = self.recording.steps().get(step).map_or(0, |s| s.exec);
         let lanes = 0..u32::BITS as usize;
         lanes.filter(|&l| exec >> l & 1 != 0 && c.lane.is_none_or(|own| own == l)).any(|lane| {
-            let Some(bits) = self.value_at(&c.value, lane, step) else { return false };
-            let (a, b) = (f32::from_bits(bits), f32::from_bits(c.bits));
+            let Some(register) = self.place_at(&c.value, lane, step) else { return false };
+            let Some(bits) = self.register_at(register, lane, step) else { return false };
+            let a = match register.is_half_float() {
+                true => crate::command::half(bits as u16),
+                false => f32::from_bits(bits),
+            };
+            let b = f32::from_bits(c.bits);
             match (c.test, c.float) {
                 (Comparison::Equal, false) => bits == c.bits,
                 (Comparison::NotEqual, false) => bits != c.bits,
@@ -347,8 +335,7 @@ impl Session {
     ///
     /// Returns `None` if it was there from the start.
     pub fn go_to_writer(&mut self, register: Register) -> Option<usize> {
-        let mask = register.half.map_or(u32::MAX, |half| 0xffff << (16 * half));
-        let step = self.recording.writer(register.number, mask, self.lane, self.step)?;
+        let step = self.recording.writer(register, self.lane, self.step)?;
         self.step = step;
         Some(step)
     }

@@ -7,7 +7,8 @@ use tepui_check::{RULES, Rule};
 use tepui_debug::{Session, command};
 
 use crate::compare::compare;
-use crate::compile::{ShaderError, Text, compile};
+use crate::compile::{ShaderError, Text, report};
+use crate::intel;
 use crate::record::{Group, record};
 use crate::run::{Inputs, RunOptions, run};
 
@@ -43,8 +44,12 @@ enum Request {
     },
     /// A command of the debugger.
     Command { line: String },
-    /// An instruction's entry of the manual.
-    Manual { name: String },
+    /// An instruction's entry of the manual of a GPU ([`Text::gpu`]).
+    Manual {
+        name: String,
+        #[serde(default)]
+        gpu: String,
+    },
     /// The checker's rules.
     Rules,
 }
@@ -53,7 +58,9 @@ enum Request {
 #[derive(Serialize)]
 struct Register {
     number: usize,
-    /// A word for each lane.
+    /// Its name, such as `r3` or `g3`.
+    register: String,
+    /// A word for each lane, or all words of a register that lanes share.
     words: Vec<u32>,
     /// The instruction before changed it.
     changed: bool,
@@ -92,20 +99,29 @@ impl Api {
     fn answer(&mut self, request: Request) -> Result<Value, ShaderError> {
         match request {
             Request::Compile { text, passes } => {
-                serde_json::to_value(compile(&text, passes)?.report()).map_err(ShaderError::new)
+                serde_json::to_value(report(&text, passes)?).map_err(ShaderError::new)
             }
             Request::Compare { left, right } => {
                 let compared = compare(&left, &right)?;
                 serde_json::to_value(compared).map_err(ShaderError::new)
             }
             Request::Run { text, inputs, check } => {
-                let mut outcome =
-                    run(&text, &inputs, RunOptions { check, ..RunOptions::default() })?;
+                let mut outcome = match text.intel()? {
+                    Some(chip) => {
+                        let compiled = intel::compile(&text, chip, false)?;
+                        let how = intel::run::RunOptions { check, ..Default::default() };
+                        intel::run::run(&text, &compiled, &inputs, how)?.outcome?
+                    }
+                    None => run(&text, &inputs, RunOptions { check, ..RunOptions::default() })?,
+                };
                 self.pixels = std::mem::take(&mut outcome.pixels);
                 serde_json::to_value(outcome).map_err(ShaderError::new)
             }
             Request::Debug { text, inputs, group } => {
-                let (recording, _) = record(&text, &inputs, group)?;
+                let (recording, _) = match text.intel()? {
+                    Some(chip) => intel::record::record(&text, chip, &inputs, group)?,
+                    None => record(&text, &inputs, group)?,
+                };
                 let session = self.session.insert(Session::new(recording));
                 let program = &session.recording.program;
                 Ok(json!({ "program": program, "state": state(session) }))
@@ -142,9 +158,14 @@ impl Api {
                 };
                 Ok(RULES.iter().map(rule).collect())
             }
-            Request::Manual { name } => {
-                let entries = manual::find(&name).into_iter().map(manual::entry);
-                let text = entries.collect::<Vec<_>>().join("\n");
+            Request::Manual { name, gpu } => {
+                let text = match (Text { gpu, ..Text::default() }).intel()? {
+                    Some(chip) => intel::manual(chip, &name),
+                    None => {
+                        let entries = manual::find(&name).into_iter().map(manual::entry);
+                        entries.collect::<Vec<_>>().join("\n")
+                    }
+                };
                 match text.is_empty() {
                     true => Err(ShaderError::new(format!("`{name}` is not an instruction"))),
                     false => Ok(json!({ "text": text })),
@@ -161,11 +182,15 @@ fn state(s: &Session) -> Value {
         let words = s.recording.register(number, s.at()).map(<[u32]>::to_vec);
         Register {
             number,
+            register: s.recording.register_file.name(number),
             words: words.unwrap_or_default(),
             changed: s.recording.changed(number, s.at()),
             name: s.name(number, s.lane),
         }
     };
+    // Programs use few of the registers that lanes share.
+    let is_shown = |&n: &usize| !s.recording.register_file.is_shared() || s.recording.is_used(n);
+    let numbers = (0..s.recording.registers()).filter(is_shown);
     let breakpoints: Vec<_> = s
         .breakpoints
         .iter()
@@ -198,6 +223,7 @@ fn state(s: &Session) -> Value {
         "breakpoints": breakpoints,
         "buffers": s.recording.memory.regions.iter().map(|r| &r.name).collect::<Vec<_>>(),
         "images": s.recording.images.iter().map(|i| &i.what).collect::<Vec<_>>(),
-        "registers": (0..s.recording.registers()).map(register).collect::<Vec<_>>(),
+        "shared": s.recording.register_file.is_shared(),
+        "registers": numbers.map(register).collect::<Vec<_>>(),
     })
 }

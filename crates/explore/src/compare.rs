@@ -1,4 +1,4 @@
-//! Compares two compiled shaders: their listings, aligned instruction by instruction.
+//! Compares two compiled shaders, of one GPU or of two: their listings, aligned instruction by instruction.
 //!
 //! Alignment has two steps. The first looks for instructions with the same text. What it leaves unmatched between two of them is
 //! compared by mnemonic, because one more live value mostly renumbers the registers of all that follows.
@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::compile::{Report, ShaderError, Text, compile};
+use crate::compile::{Report, ShaderError, Text, report};
 use crate::listing::Line;
 
 /// Difference between the two sides of a row.
@@ -54,11 +54,11 @@ pub struct Comparison {
 /// # Errors
 /// One of them does not compile. A place is in the right text: an error of the left one names its line in the message.
 pub fn compare(left: &Text, right: &Text) -> Result<Comparison, ShaderError> {
-    let left = compile(left, false).map_err(|e| {
+    let left = report(left, false).map_err(|e| {
         let line = e.place.map_or(String::new(), |p| format!("line {}: ", p.line));
         ShaderError::new(format!("the left side: {line}{}", e.message))
     })?;
-    let (left, right) = (left.report(), compile(right, false)?.report());
+    let right = report(right, false)?;
     Ok(Comparison {
         preamble: align(&left.preamble, &right.preamble),
         main: align(&left.asm, &right.asm),

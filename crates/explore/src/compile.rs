@@ -7,9 +7,11 @@ use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface, VertexResults};
 use tepui_agx_compiler::{Options, Program, Snapshot, Table, compile_as};
 use tepui_format::Format;
+use tepui_intel_chips::Chip;
 use tepui_ir::{ResKind, Resource, Shader, Stage};
 
 use crate::inputs::base64;
+use crate::intel;
 use crate::listing::{self, Line};
 use crate::source::{self, Language, Source, SourceError, SourceLocation};
 
@@ -44,7 +46,7 @@ impl From<SourceError> for ShaderError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(default)]
 pub struct CodeOptions {
-    /// The limit of half-registers; 0 for the limit that the workgroup size implies.
+    /// The limit of half-registers, of Intel's GPUs of registers; 0 for the limit that the workgroup size implies.
     pub registers: u16,
     /// Buffer accesses are checked against the size of their buffer.
     pub robust: bool,
@@ -75,6 +77,9 @@ pub struct Text {
     /// The text is assembly.
     #[serde(default)]
     pub assembly: bool,
+    /// The GPU: `m1` if it is empty, else a name of an Intel GPU such as `skl`.
+    #[serde(default)]
+    pub gpu: String,
     /// Compiler options.
     #[serde(default)]
     pub code: CodeOptions,
@@ -89,6 +94,21 @@ fn spirv_words<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u32>>, D
 }
 
 impl Text {
+    /// The Intel GPU that is asked for; none for the M1.
+    ///
+    /// # Errors
+    /// There is no such GPU.
+    pub fn intel(&self) -> Result<Option<&'static Chip>, ShaderError> {
+        match self.gpu.as_str() {
+            "" | "m1" => Ok(None),
+            id => intel::chip(id).map(Some).ok_or_else(|| {
+                ShaderError::new(format!(
+                    "`{id}` is no GPU that shaders are compiled for: m1, skl, tgl"
+                ))
+            }),
+        }
+    }
+
     fn stage(&self) -> Result<Option<Stage>, ShaderError> {
         self.stage
             .as_deref()
@@ -120,7 +140,7 @@ impl Text {
     }
 
     /// The stage to look at: the one asked for, else the last of compute, fragment, vertex that there is.
-    fn stage_of(&self, words: &[u32]) -> Result<Stage, ShaderError> {
+    pub(crate) fn stage_of(&self, words: &[u32]) -> Result<Stage, ShaderError> {
         let all = tepui_spirv::entry_points(words).map_err(ShaderError::new)?;
         let has = |stage| all.iter().any(|e| e.1 == Some(stage));
         let order = [Stage::Compute, Stage::Fragment, Stage::Vertex];
@@ -172,6 +192,19 @@ impl ResourceInfo {
     }
 }
 
+/// The resources of shaders, each once.
+pub(crate) fn resources_of(shaders: [Option<&Shader>; 2]) -> Vec<ResourceInfo> {
+    let mut resources: Vec<ResourceInfo> = Vec::new();
+    for shader in shaders.into_iter().flatten() {
+        for named in shader.resources.values().map(ResourceInfo::new) {
+            if !resources.contains(&named) {
+                resources.push(named);
+            }
+        }
+    }
+    resources
+}
+
 /// Whether a resource is an image or a texel buffer, alone or with a sampler.
 #[must_use]
 pub fn takes_image(kind: ResKind) -> bool {
@@ -197,9 +230,9 @@ pub struct Report {
     pub asm: Vec<Line>,
     /// Statistics by name.
     pub stats: BTreeMap<String, i64>,
-    /// Explanation of the occupancy limit.
+    /// Explanation of the occupancy limit, or the channels and registers of a thread.
     pub occupancy: String,
-    /// Statistics in the format of shader-db.
+    /// Statistics in the format of shader-db, of Intel's GPUs a line for each number of channels.
     pub summary: String,
     /// Buffers, images and samplers, including those of the vertex shader in the same text.
     pub resources: Vec<ResourceInfo>,
@@ -297,6 +330,17 @@ pub fn compile(text: &Text, passes: bool) -> Result<Compiled, ShaderError> {
     Ok(Compiled { vertex, ..compiled })
 }
 
+/// Compiles text for the GPU that it names.
+///
+/// # Errors
+/// As [`compile`].
+pub fn report(text: &Text, passes: bool) -> Result<Report, ShaderError> {
+    Ok(match text.intel()? {
+        Some(chip) => intel::compile(text, chip, passes)?.report(),
+        None => compile(text, passes)?.report(),
+    })
+}
+
 /// The vertex program for a fragment program.
 ///
 /// # Errors
@@ -317,14 +361,6 @@ impl Compiled {
         let (p, s) = (&self.program, &self.shader);
         let stage = s.info.stage.to_string();
         let stats = serde_json::to_value(p.stats).ok();
-        let mut resources: Vec<ResourceInfo> = Vec::new();
-        for shader in [Some(&self.translated), self.vertex.as_ref()].into_iter().flatten() {
-            for named in shader.resources.values().map(ResourceInfo::new) {
-                if !resources.contains(&named) {
-                    resources.push(named);
-                }
-            }
-        }
         Report {
             workgroup: p.workgroup_size,
             preamble: p.preamble.as_deref().map_or(Vec::new(), |c| listing::lines(c, s, &[])),
@@ -332,7 +368,7 @@ impl Compiled {
             stats: stats.and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default(),
             occupancy: occupancy(p),
             summary: p.stats.line(&stage.to_uppercase()),
-            resources,
+            resources: resources_of([Some(&self.translated), self.vertex.as_ref()]),
             passes: self.passes,
             stage,
         }

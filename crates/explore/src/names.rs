@@ -9,7 +9,12 @@ pub fn tell(recording: &mut Recording, names: &Names, code: &[u8]) {
     if names.names.is_empty() {
         return;
     }
-    let named = |h: &Holds| RegisterName { half: h.unit, halves: h.units, name: Some(h.name) };
+    let named = |h: &Holds| RegisterName {
+        half: h.unit,
+        halves: h.units,
+        name: Some(h.name),
+        unmasked: false,
+    };
     for i in &mut recording.program {
         // An unnamed result ends the name that the register had before.
         i.writes = written(code.get(i.offset as usize..).unwrap_or_default());
@@ -36,5 +41,6 @@ fn written(code: &[u8]) -> Vec<RegisterName> {
     let Ok((inst, _)) = Inst::decode(code) else { return Vec::new() };
     let operands = inst.operands();
     let written = operands.iter().filter(|o| o.file == File::Reg && o.role != Role::Read);
-    written.map(|o| RegisterName { half: o.start, halves: o.count as u8, name: None }).collect()
+    let name = |half, halves| RegisterName { half, halves, name: None, unmasked: false };
+    written.map(|o| name(o.start, o.count as u8)).collect()
 }

@@ -24,6 +24,14 @@ pub enum Group {
 }
 
 impl Group {
+    /// The title of its recording.
+    pub(crate) fn title(self) -> String {
+        match self {
+            Group::Thread([x, y, z], n) => format!("workgroup {x},{y},{z}, thread {n}"),
+            Group::Pixel(x, y) => format!("pixel {x},{y}"),
+        }
+    }
+
     /// The lane of the thread or pixel, if a step is of this group.
     fn lane(self, step: &ModelStep<'_>) -> Option<usize> {
         const LANES: u32 = 32;
@@ -67,6 +75,19 @@ pub fn record(
     Ok((recording, outcome))
 }
 
+/// Lines of a listing as instructions. Those that the compiler adds belong to the line of what stands before them, at the start
+/// to the first line that has code.
+pub(crate) fn source_lines(lines: Vec<Line>) -> Vec<Instruction> {
+    let mut last = lines.iter().map(|l| l.line).filter(|&line| line != 0).min().unwrap_or(0);
+    let instructions = lines.into_iter().map(|l| {
+        if l.line != 0 {
+            last = l.line;
+        }
+        Instruction { offset: l.offset as u32, text: l.text, line: last, ..Instruction::default() }
+    });
+    instructions.collect()
+}
+
 /// Runs a program and records a SIMD-group of it.
 fn record_program(
     text: &Text,
@@ -75,21 +96,8 @@ fn record_program(
     group: Group,
     run: impl FnOnce(RunOptions) -> Result<Outcome, ShaderError>,
 ) -> Result<(Recording, Option<Outcome>), ShaderError> {
-    // Instructions that the compiler adds belong to the line of what stands before them, at the start to the first
-    // line that has code.
-    let mut last = lines.iter().map(|l| l.line).filter(|&line| line != 0).min().unwrap_or(0);
-    let instructions = lines.into_iter().map(|l| {
-        if l.line != 0 {
-            last = l.line;
-        }
-        Instruction { offset: l.offset as u32, text: l.text, line: last, ..Instruction::default() }
-    });
-    let title = match group {
-        Group::Thread([x, y, z], n) => format!("workgroup {x},{y},{z}, thread {n}"),
-        Group::Pixel(x, y) => format!("pixel {x},{y}"),
-    };
     let source = text.text.lines().map(str::to_owned).collect();
-    let mut recording = Recording::new(title, source, instructions.collect());
+    let mut recording = Recording::new(group.title(), source, source_lines(lines));
     recording.file = "shader".to_owned();
     let recorder = Arc::new(Mutex::new(Recorder::new(recording)));
     let (own, code) = (Arc::clone(&recorder), code.to_vec());

@@ -24,7 +24,7 @@ const MAX_WATCHED: u64 = 1 << 20;
 
 /// The vertex shader of fragment shaders that come without one: a triangle over the whole picture, with coordinates from 0
 /// to 1 at location 0.
-const WHOLE: &str = "
+pub(crate) const WHOLE: &str = "
 struct Corner { @builtin(position) at: vec4f, @location(0) uv: vec2f }
 @vertex fn main(@builtin(vertex_index) i: u32) -> Corner {
     let uv = vec2f(f32((i << 1u) & 2u), f32(i & 2u));

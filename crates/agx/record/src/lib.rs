@@ -40,7 +40,7 @@ impl Recorder {
             // Without control flow r0l is a register like others.
             let nests = |i: &Instruction| i.text.starts_with("pop_exec");
             r.nesting =
-                r.program.iter().any(nests).then_some(Register { number: 0, half: Some(0) });
+                r.program.iter().any(nests).then_some(Register::Lane { number: 0, half: Some(0) });
             r.set_uniforms(step.uniforms.words());
         }
         let number = r.steps().len() as u32;

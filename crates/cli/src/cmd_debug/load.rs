@@ -6,7 +6,7 @@ use clap::Parser;
 use serde_json::Value;
 use tepui_check::Finding;
 use tepui_debug::Recording;
-use tepui_explore::compile::Text;
+use tepui_explore::compile::{CodeOptions, Text};
 use tepui_explore::images::Request;
 use tepui_explore::listing::source_lines;
 use tepui_explore::record::{Group, record as record_text};
@@ -120,7 +120,11 @@ pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Rec
         }
         (_, None) => None,
     };
-    let (mut recording, _) = record_text(&text, &inputs, group).map_err(|e| e.to_string())?;
+    let recorded = match common.gpu {
+        Gpu::Intel(chip) => tepui_explore::intel::record::record(&text, chip, &inputs, group),
+        _ => record_text(&text, &inputs, group),
+    };
+    let (mut recording, _) = recorded.map_err(|e| e.to_string())?;
     recording.file = file.display().to_string();
     Ok(recording)
 }
@@ -130,21 +134,13 @@ pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Rec
 /// # Errors
 /// The file does not compile, or its job faults.
 pub fn check(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Vec<Finding>, String> {
-    if let Gpu::Intel(chip) = common.gpu {
-        let inputs = inputs(place)?;
-        let module = common.load(file)?;
-        let mut shader = common.translate_module(&module)?;
-        let text = Text {
-            name: file.display().to_string(),
-            text: source(file, &module),
-            ..Text::default()
-        };
-        return crate::intel::check(&mut shader, chip, &text, &inputs);
-    }
     if let Gpu::Mali(chip) = common.gpu {
         return Err(format!("shaders are not checked on {} yet: `tepui exec` runs them", chip.id));
     }
     let (text, inputs) = read(file, common, place)?;
+    if let Gpu::Intel(chip) = common.gpu {
+        return crate::intel::check(chip, &text, &inputs);
+    }
     let outcome = run(&text, &inputs, RunOptions { check: true, ..RunOptions::default() });
     Ok(outcome.map_err(|e| e.to_string())?.findings)
 }
@@ -177,7 +173,9 @@ fn source(file: &Path, module: &Module) -> String {
 
 /// Reads a shader file and what it is run with.
 fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, Inputs), String> {
-    common.options()?;
+    if !matches!(common.gpu, Gpu::Intel(_)) {
+        common.options()?;
+    }
     let name = file.display().to_string();
     let inputs = inputs(place)?;
     if is_assembly(file) {
@@ -195,7 +193,8 @@ fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, In
     };
     let text = source(file, &module);
     let stage = Some(stage.to_owned());
-    Ok((Text { text, stage, name, words: Some(module.words), ..Text::default() }, inputs))
+    let code = CodeOptions { registers: common.registers, robust: common.robust };
+    Ok((Text { text, stage, name, code, words: Some(module.words), ..Text::default() }, inputs))
 }
 
 /// The command line of the arguments of `launch`.

@@ -14,14 +14,14 @@ use tepui_debug::{Session, dap, screen};
 
 use crate::cmd_compile::CompilerArgs;
 
-/// Steps through a shader on the virtual M1, alone or of a draw or dispatch of a capture.
+/// Steps through a shader on a virtual GPU, alone or of a draw or dispatch of a capture.
 ///
 /// In captures of AGX GPUs, --pixel prints which draws touched the pixel and what each did, and --draw
 /// selects the draw whose program is shown, else the last that wrote it. Without --pixel and --dispatch
 /// the capture's commands are listed.
 ///
-/// Runs the shader and records one SIMD-group: each instruction, the lanes that execute it, and every
-/// value of every register. Commands move over that recording, forward and back; `help` lists them.
+/// Runs the shader and records one SIMD-group (of Intel's GPUs, one thread): each instruction, the lanes
+/// that execute it, and every value of every register. Commands move over that recording, forward and back; `help` lists them.
 /// Fragment shaders draw a triangle over the whole picture, and their uniform buffers hold width,
 /// height, time and, after a word, the pointer. Storage buffers, images and samplers are given by
 /// binding.
@@ -30,6 +30,7 @@ use crate::cmd_compile::CompilerArgs;
   tepui debug blur.frag --pixel 10,20
   tepui debug sum.comp --groups 4 --buffer 0=256,index --workgroup 1 --thread 5
   tepui debug filter.wgsl --image 0=photo.png --sampler 1=linear,clamp --image 2=256x256 --groups 32,32
+  tepui debug sum.comp --gpu skl -e 'break 12' -e continue -e vars -e 'print g4<16,8,2>UW'
   tepui debug sum.s --thread 7
   tepui debug sum.comp --groups 4 -e 'break 12 if 3.r1 > 0.5' -e continue -e regs
   tepui debug /tmp/cap                               the commands of a capture

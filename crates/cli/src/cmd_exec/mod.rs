@@ -245,7 +245,7 @@ fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
     let images: Vec<_> = args.image.iter().map(|i| load::image(i)).collect::<Result<_, _>>()?;
     let samplers: Vec<_> =
         args.sampler.iter().map(|s| load::sampler(s)).collect::<Result<_, _>>()?;
-    intel::bind(&mut bindings, &s, &images, &samplers)?;
+    tepui_explore::intel::run::bind_images(&mut bindings, &s, &images, &samplers)?;
     let mut run = intel::Run { bindings, groups, check: args.check };
     let options = intel::options(args.common.registers);
     let (_, stats) = intel::exec(&mut s, chip, &options, &mut run)?;

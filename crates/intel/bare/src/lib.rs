@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use memory::Layout;
 use tepui_intel_chips::{Chip, Generation};
 use tepui_intel_compiler::{Constant, Program, SetBinding, StageInfo, Surface};
-use tepui_intel_model::{Batch, Gpu, JobFault, JobStats, Options};
+use tepui_intel_model::{Batch, Gpu, JobFault, JobStats, Options, Watch};
 use tepui_intel_packets::Problem;
 use tepui_intel_packets::gen12::StateBaseAddress as Gen12StateBaseAddress;
 use tepui_intel_packets::media::{
@@ -78,6 +78,8 @@ pub struct Bindings {
     pub samplers: BTreeMap<(u32, u32, u32), SamplerData>,
     /// The placement of bindings in the memory of sets, which the program was compiled for.
     pub sets: Vec<SetBinding>,
+    /// GPU addresses of buffers in the last run.
+    pub addresses: BTreeMap<(u32, u32, u32), u64>,
 }
 
 impl Bindings {
@@ -98,6 +100,12 @@ impl Machine {
     #[must_use]
     pub fn new(chip: &'static Chip, options: Options) -> Machine {
         Machine { gpu: Gpu::new(chip, options), generation: chip.generation }
+    }
+
+    /// Tells an observer of each instruction.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Machine {
+        Machine { gpu: self.gpu.watched(watch), ..self }
     }
 
     /// Runs workgroups of a program; the buffers then hold what they left.
@@ -123,6 +131,7 @@ impl Machine {
         let code = m.place(&program.code, PAGE);
         let data = (m.place(&program.data, PAGE), program.data.len());
         let resources = sets::Resources::new(&mut m, bindings)?;
+        bindings.addresses = resources.addresses(&m);
         let surfaces = &program.map.surfaces;
         let places: Vec<(u64, usize)> =
             surfaces.iter().map(|s| resources.buffer(s, data)).collect();

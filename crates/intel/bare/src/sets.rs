@@ -54,6 +54,11 @@ impl Resources {
         Ok(Resources { bindings, buffers, images, borders })
     }
 
+    /// GPU addresses of the buffers.
+    pub fn addresses(&self, m: &Layout) -> BTreeMap<Slot, u64> {
+        self.buffers.iter().map(|(&slot, &at)| (slot, m.address(at))).collect()
+    }
+
     /// The offset and the bytes of the buffer of a surface; `data` are those of the program's constant data.
     pub fn buffer(&self, s: &Surface, data: (u64, usize)) -> (u64, usize) {
         match *s {

@@ -40,6 +40,8 @@ pub mod system_values;
 pub mod target;
 pub mod vue;
 
+pub use tepui_backend::Names;
+
 pub use bind::{BindMap, Constant, Sampler, Surface, View};
 pub use error::{Error, Result};
 pub use patch::PatchInterface;
@@ -52,6 +54,7 @@ use payload::FragmentPayload;
 use select::io;
 use serde::{Deserialize, Serialize};
 use target::target;
+use tepui_backend::values::{self, Holds, ValueLocations};
 use tepui_intel_isa::{Generation, layout};
 use tepui_ir::{Inst, Loc, Op, Shader, Stage, Value, stack};
 use tepui_passes::pipeline::Pipeline;
@@ -100,6 +103,8 @@ pub struct Options<'a> {
     pub registers: u16,
     /// Checks the IR after each pass and the allocation of registers; debug builds always do.
     pub check: bool,
+    /// [`Program::names`] are wanted.
+    pub names: bool,
     /// The pipeline's state, for fragment programs.
     pub fragment: FragmentState,
     /// Only components of vertex elements that are read are pushed ([`stage::VertexInfo::packed`]).
@@ -142,6 +147,9 @@ pub struct Program {
     /// Source location of each instruction: offset in bytes and location.
     #[serde(skip)]
     pub locs: Vec<(u32, Loc)>,
+    /// IR values in its registers, with [`Options::names`]. A unit is 16 bytes ([`mir::UNIT_BYTES`]); one unit is a double word
+    /// for all channels. Uniform registers are double words, by their number in the register file.
+    pub names: Names,
 }
 
 impl Program {
@@ -400,7 +408,18 @@ fn join(first: Program, second: Program) -> Program {
     variants.extend(second.variants.iter().map(moved));
     let mut locs = first.locs;
     locs.extend(second.locs.iter().map(|&(at, loc)| (at + offset, loc)));
-    Program { code, variants, locs, ..second }
+    let names = join_names(first.names, second.names, offset);
+    Program { code, variants, locs, names, ..second }
+}
+
+/// The names of two programs, the second of which begins at an offset. Uniform registers are those of the second.
+fn join_names(mut first: Names, second: Names, offset: u32) -> Names {
+    let known = first.names.len() as u32;
+    first.names.extend(second.names);
+    let moved = |h: Holds, by| Holds { offset: h.offset + by, name: h.name + known, ..h };
+    first.registers.extend(second.registers.into_iter().map(|h| moved(h, offset)));
+    first.uniforms = second.uniforms.into_iter().map(|h| moved(h, 0)).collect();
+    first
 }
 
 /// Refuses shaders that no dispatch can have. source: Mesa, `anv_physical_device.c` (`maxComputeWorkGroupInvocations`,
@@ -514,7 +533,17 @@ fn unmasked_units<const W: u8>(f: &mir::Function) -> Result<u16> {
     Ok(if units == 0 { 0 } else { units.min(256) as u16 + waste })
 }
 
-/// Selects instructions and removes those that nothing uses; with the units of values that are not masked.
+/// Selected instructions, before registers are allocated.
+struct Selected {
+    f: mir::Function,
+    ending: select::Ending,
+    map: BindMap,
+    /// Units of values that are not masked.
+    unmasked: u16,
+    value_locations: Option<ValueLocations>,
+}
+
+/// Selects instructions and removes those that nothing uses.
 fn selected<const W: u8>(
     s: &Shader,
     generation: Generation,
@@ -522,10 +551,11 @@ fn selected<const W: u8>(
     stage: io::Stage<'_>,
     scalars: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
-) -> Result<(mir::Function, select::Ending, BindMap, u16)> {
+) -> Result<Selected> {
     let mut map = BindMap::new(s, options.sets, stage.surfaces())?;
     let scalars = scalars.then(|| scalars::Scalars::new(s));
-    let (mut f, ending) = select::select(s, generation, W, stage, scalars, &mut map)?;
+    let select::Selection { mut f, ending, value_locations } =
+        select::select(s, generation, W, stage, scalars, &mut map, options.names)?;
     after("select", Snapshot::Mir(&f));
     phis::run(&mut f);
     cse::run::<Eu<W>>(&mut f, |f, i| match &f.insts[i].op {
@@ -540,7 +570,7 @@ fn selected<const W: u8>(
     let layout = Layout::new(&stage, map.registers(), W);
     check_limit("registers of inputs and constants", layout.first.into(), MAX_INPUTS)?;
     let unmasked = order::<W>(&mut f, &layout, &stage, options, after)?;
-    Ok((f, ending, map, unmasked))
+    Ok(Selected { f, ending, map, unmasked, value_locations })
 }
 
 /// Orders the instructions of each block: for pressure where values do not fit, and for latency. Returns the units of values
@@ -615,12 +645,11 @@ fn with_unmasked<const W: u8>(c: &mut Compilation<'_>, more: u16) -> Result<Prog
         _ => 0,
     };
     let first = selected::<W>(s, generation, options, stage, true, after)?;
-    let (mut f, ending, map, unmasked) = match first {
-        (.., unmasked) if unmasked > MAX_SCALAR_UNITS => {
-            selected::<W>(s, generation, options, stage, false, after)?
-        }
-        done => done,
+    let selected = match first.unmasked > MAX_SCALAR_UNITS {
+        true => selected::<W>(s, generation, options, stage, false, after)?,
+        false => first,
     };
+    let Selected { mut f, ending, map, unmasked, value_locations } = selected;
     let layout = Layout::new(&stage, map.registers(), W);
     let registers = layout.registers(&f, &stage, W, unmasked + more, options);
     let room = registers.values.len();
@@ -634,7 +663,7 @@ fn with_unmasked<const W: u8>(c: &mut Compilation<'_>, more: u16) -> Result<Prog
         (live, spilled) = spill::run::<Eu<W>>(&mut f, &live, room, scratch_bytes)?;
         after("spill", Snapshot::Mir(&f));
     }
-    let extras = alloc::Extras { check: options.checks(), defs: false };
+    let extras = alloc::Extras { check: options.checks(), defs: options.names };
     let code = alloc::run::<Eu<W>>(&f, &live, &registers, extras)?;
     let mut listing = emit::run(
         generation,
@@ -646,10 +675,16 @@ fn with_unmasked<const W: u8>(c: &mut Compilation<'_>, more: u16) -> Result<Prog
     let bytes = layout::assemble(&mut listing.insts, &listing.targets)?;
     let mut locs = Vec::with_capacity(listing.insts.len());
     let mut at = 0;
-    for (inst, &loc) in listing.insts.iter().zip(&listing.locs) {
+    for (inst, &(loc, _)) in listing.insts.iter().zip(&listing.origins) {
         locs.push((at, loc));
         at += inst.bytes() as u32;
     }
+    let names = value_locations.map_or(Names::default(), |locations| {
+        let held = values::held(&f, &locations, &code.defs);
+        let steps: Vec<_> = listing.origins.iter().map(|origin| origin.1).collect();
+        let registers = values::place_steps(&held, &steps, &locs);
+        Names::new(&values::Values { registers, uniforms: locations.uniforms }, s)
+    });
     let mut stats = Stats::new(&listing, W, &spilled);
     stats.registers = u32::from(code.units.div_ceil(GRF_UNITS));
     let start = map.start as u8;
@@ -665,5 +700,6 @@ fn with_unmasked<const W: u8>(c: &mut Compilation<'_>, more: u16) -> Result<Prog
         has_barrier: listing.has_barrier,
         stats,
         locs,
+        names,
     })
 }

@@ -11,7 +11,8 @@
 //! channel that is not there the operation at which it resumes (`thread`). Operations between two messages are
 //! translated to the host's vector instructions, with their flow control, once a program has run a few times
 //! (`translate`). A thread can be checked for reads of registers that it never wrote, and for accesses that the software
-//! scoreboard does not order (`check`, [`Thread::checked`]); it can count what it executes ([`Thread::counted`]).
+//! scoreboard does not order (`check`, [`Thread::checked`]); it can count what it executes ([`Thread::counted`]), or tell an
+//! observer of each instruction ([`Thread::observed`]).
 
 mod alu;
 mod check;
@@ -35,6 +36,6 @@ pub use check::{Finding, FindingKind, UnwrittenStorage};
 pub use copies::{Coordinate, Term, TexelCopy};
 pub use fault::{Fault, FaultKind, Refusal};
 pub use inputs::Inputs;
-pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
+pub use message::{Message, MessageUnit, Outcome, REGISTER_BYTES, Step, ThreadView};
 pub use program::Program;
 pub use thread::{Counts, Dispatch, REGISTERS, Stop, Thread};

@@ -181,6 +181,21 @@ impl<'t> ThreadView<'t> {
     }
 }
 
+/// An instruction of an observed thread, before it executes.
+pub struct Step<'t> {
+    /// Byte offset of the instruction from the program's start.
+    pub ip: u32,
+    /// Channels that execute it: those at the instruction pointer, of instructions with a mask as far as their predicate and
+    /// their range of channels allow.
+    pub exec: u32,
+    /// Channels that the dispatch enabled.
+    pub alive: u32,
+    /// The message that it sends.
+    pub message: Option<Message>,
+    /// The thread.
+    pub thread: &'t Thread,
+}
+
 /// The continuation of a thread after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -204,6 +219,11 @@ pub trait MessageUnit {
     /// The unit does not know the message, or the message faults; the interpreter converts this to a
     /// [`crate::Fault`] with the instruction that sent it.
     fn send(&mut self, thread: &mut ThreadView<'_>, message: &Message) -> Result<Outcome, Refusal>;
+
+    /// Is told of each instruction of an observed thread ([`Thread::observed`]) before it executes.
+    fn observe(&mut self, step: &Step<'_>) {
+        let _ = step;
+    }
 
     /// Takes the findings of a thread that is checked ([`Thread::checked`]).
     fn found(&mut self, findings: Vec<Finding>) {

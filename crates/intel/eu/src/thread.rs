@@ -9,8 +9,8 @@ use crate::check::{Checker, Finding};
 use crate::fault::{Fault, FaultKind};
 use crate::lane::FloatMode;
 use crate::memory::{self, Bytes, read32, write32};
-use crate::message::{MessageUnit, Outcome, REGISTER_BYTES, ThreadView};
-use crate::op::{Flow, Op};
+use crate::message::{Message, MessageUnit, Outcome, REGISTER_BYTES, Step, ThreadView};
+use crate::op::{Flow, Message as OpMessage, Op};
 use crate::operand::{CHANNELS, lanes};
 use crate::program::Program;
 use crate::translate::{Continuation, Units};
@@ -70,6 +70,8 @@ pub struct Thread {
     pub(crate) checker: Option<Box<Checker>>,
     /// Executed instructions, in counted threads.
     counts: Option<Counts>,
+    /// Whether its message unit is told of each instruction.
+    observed: bool,
 }
 
 /// Instructions that a thread has executed.
@@ -132,6 +134,7 @@ impl Thread {
             host: HostState { float_control: FLOAT_CONTROL, ..HostState::default() },
             checker: None,
             counts: None,
+            observed: false,
         }
     }
 
@@ -146,6 +149,13 @@ impl Thread {
     #[must_use]
     pub fn counted(self) -> Thread {
         Thread { counts: Some(Counts::default()), ..self }
+    }
+
+    /// Tells the message unit of each instruction before it executes ([`MessageUnit::observe`]). Programs are not translated for
+    /// such threads.
+    #[must_use]
+    pub fn observed(self) -> Thread {
+        Thread { observed: true, ..self }
     }
 
     /// Counts of a counted thread since it was made, over all its runs.
@@ -324,7 +334,7 @@ impl Thread {
         units: &mut (impl MessageUnit + ?Sized),
         budget: &mut u64,
     ) -> Result<Stop, Fault> {
-        if self.checker.is_some() || self.counts.is_some() {
+        if self.checker.is_some() || self.counts.is_some() || self.observed {
             return self.run_observed(program, units, budget);
         }
         let mut mode = self.float_mode();
@@ -400,6 +410,14 @@ impl Thread {
             };
             let next = self.next as usize;
             self.check(|checker, thread| checker.order(thread, program, next));
+            if self.observed {
+                if op.joins {
+                    self.join();
+                }
+                if let Some(step) = self.preview(op) {
+                    units.observe(&step);
+                }
+            }
             let before = self.executed;
             let step = self.step(op, units, budget);
             if let Some(counts) = &mut self.counts
@@ -422,6 +440,41 @@ impl Thread {
             units.found(found.into_iter().map(with_text).collect());
         }
         result
+    }
+
+    /// An operation as observers are told of it; none for a `wait` without a notification, which will execute again.
+    fn preview(&self, op: &Op) -> Option<Step<'_>> {
+        if let Flow::Wait(dword) = op.flow
+            && read32(&self.memory, memory::NOTIFICATION + usize::from(dword & 7) * 4) == 0
+        {
+            return None;
+        }
+        // A selection writes all channels, whatever the predicate.
+        let is_predicated = matches!(op.flow, Flow::None | Flow::Send) && op.opcode != Opcode::Sel;
+        let exec = match (op.no_mask, is_predicated) {
+            (true, _) => self.active,
+            (false, true) => (self.enabled(op) & self.predicated(op)) << op.first,
+            (false, false) => self.enabled(op) << op.first,
+        };
+        let message = op.message.as_ref().map(|constant| self.message(op, constant));
+        Some(Step { ip: op.ip, exec, alive: self.dispatched, message, thread: self })
+    }
+
+    /// The message of an operation, with its descriptors.
+    #[inline(always)]
+    fn message(&self, op: &Op, constant: &OpMessage) -> Message {
+        let mut message = constant.message;
+        message.channels = self.enabled(op) & self.predicated(op);
+        if let Some([desc, ex_desc]) = constant.registers {
+            let resolve = |desc: Desc| match desc {
+                Desc::Immediate(bits) => bits,
+                Desc::Address(dword) => {
+                    read32(&self.memory, memory::ADDRESS + usize::from(dword & 7) * 4)
+                }
+            };
+            message.describe(resolve(desc), resolve(ex_desc));
+        }
+        message
     }
 
     /// Lets the checker examine an operation, in checked threads.
@@ -582,17 +635,7 @@ impl Thread {
         let Some(constant) = &op.message else {
             return Err(FaultKind::Unsupported("a message without descriptor"));
         };
-        let mut message = constant.message;
-        message.channels = self.enabled(op) & self.predicated(op);
-        if let Some([desc, ex_desc]) = constant.registers {
-            let resolve = |desc: Desc| match desc {
-                Desc::Immediate(bits) => bits,
-                Desc::Address(dword) => {
-                    read32(&self.memory, memory::ADDRESS + usize::from(dword & 7) * 4)
-                }
-            };
-            message.describe(resolve(desc), resolve(ex_desc));
-        }
+        let message = self.message(op, constant);
         self.check(|checker, _| checker.message(op, &message));
         let outcome = units.send(&mut ThreadView::new(self, &message), &message);
         self.check(|checker, _| checker.response(&message));

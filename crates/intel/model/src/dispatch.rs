@@ -18,6 +18,7 @@ use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::port::{DispatchState, Ports};
+use crate::watch::ThreadPlace;
 
 const UNIT: Unit = Unit::Dispatch;
 
@@ -320,6 +321,7 @@ impl Worker<'_> {
             let mut left = Vec::with_capacity(running.len());
             for number in running {
                 let before = self.budget;
+                self.ports.place = ThreadPlace::Group { workgroup: group, thread: number as u32 };
                 let stop = self.threads[number]
                     .run(program, &mut self.ports, &mut self.budget)
                     .map_err(|fault| thread_fault(kernel, fault))?;

@@ -12,6 +12,7 @@ use crate::job::{Batch, JobFault, JobStats, ReportKind};
 use crate::order::OrderChecker;
 use crate::relaxed::RelaxedMemory;
 use crate::stream::Stream;
+use crate::watch::Watch;
 
 /// Options of the model.
 #[derive(Clone, Copy)]
@@ -79,6 +80,8 @@ pub struct Gpu {
     pub(crate) order: Option<Arc<OrderChecker>>,
     /// Memory as relaxed execution accesses it.
     pub(crate) relaxed: Option<Arc<RelaxedMemory>>,
+    /// The observer of threads.
+    pub(crate) watch: Option<Watch>,
 }
 
 impl Gpu {
@@ -94,7 +97,15 @@ impl Gpu {
             options.relaxed.map(|seed| Arc::new(RelaxedMemory::new(chip.generation, seed)));
         let order = (options.check && relaxed.is_none())
             .then(|| Arc::new(OrderChecker::new(chip.generation, options.removals)));
-        Gpu { chip, options, pool, programs: Mutex::default(), reports, order, relaxed }
+        let (programs, watch) = (Mutex::default(), None);
+        Gpu { chip, options, pool, programs, reports, order, relaxed, watch }
+    }
+
+    /// Tells an observer of each instruction of all threads. They run on one thread of the host.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Gpu {
+        let pool = WorkerPool::new(1, self.chip.eus() as usize, "tepui-eu");
+        Gpu { watch: Some(watch), pool, ..self }
     }
 
     /// The state of a context that has executed nothing.

@@ -22,6 +22,7 @@
 //! | `order` | checker of caches, flushes and stalls |
 //! | `relaxed` | execution in another order that the events of a batch allow |
 //! | `picture` | contents of render targets, for tools |
+//! | `watch` | observers of the instructions of threads |
 //! | `registers`, `context`, `memory` | state that commands and threads read and write |
 
 mod context;
@@ -40,6 +41,7 @@ mod relaxed;
 mod render;
 mod stream;
 mod tiled_resources;
+mod watch;
 
 pub use context::{Bases, HardwareContext};
 pub use gpu::{Gpu, Options, timestamp};
@@ -48,3 +50,4 @@ pub use job::{
 };
 pub use picture::Picture;
 pub use registers::Registers;
+pub use watch::{Access, MemorySpace, Step, ThreadPlace, Watch};

@@ -48,6 +48,11 @@ impl<'a> Memory<'a> {
         self.0.space().read(address(at), into)
     }
 
+    /// Reads bytes for an observer, past caches; whether all of them are bound.
+    pub fn peek(&self, at: u64, into: &mut [u8]) -> bool {
+        self.0.space().read(address(at), into).is_ok()
+    }
+
     /// Reads bytes.
     ///
     /// # Errors

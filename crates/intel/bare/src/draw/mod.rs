@@ -330,6 +330,7 @@ impl Machine {
         let mut bindings: Vec<(Stage, Bindings)> =
             programs.iter().map(|&(p, own)| (stage_of(p).0, own.clone())).collect();
         for ((_, bindings), placed) in bindings.iter_mut().zip(&placed) {
+            bindings.addresses = placed.resources.addresses(&b.m);
             placed.resources.take(&b.m, &vm, bindings)?;
         }
         Ok(Picture { colours, depth, bindings, stats })

@@ -16,6 +16,7 @@ pub mod swsb;
 use crate::error::{Error, Result};
 use crate::mir::{self, GRF_BYTES, Operand, Place, UNIT_BYTES, plane_units};
 use crate::select::Ending;
+use tepui_backend::listing::At;
 use tepui_intel_isa::layout::Targets;
 use tepui_intel_isa::{
     Arf, Dst, Generation, Inst, Location, Opcode, Region, Register, Src, SyncFunction, Type,
@@ -47,8 +48,8 @@ pub struct Listing {
     pub insts: Vec<Inst>,
     /// The targets of their jumps.
     pub targets: Vec<Targets>,
-    /// Source location of each.
-    pub locs: Vec<Loc>,
+    /// Source location of each, and the step of the code that it was emitted for.
+    pub origins: Vec<(Loc, At)>,
     /// Loops.
     pub loops: u32,
     /// Whether threads wait at a barrier.
@@ -74,6 +75,7 @@ struct Emit {
     block_start: usize,
     out: Listing,
     loc: Loc,
+    step: At,
     flow: flow::Flow,
     /// The first error.
     error: Option<Error>,
@@ -112,6 +114,7 @@ pub fn run(
         block_start: 0,
         out: Listing::default(),
         loc: Loc::default(),
+        step: At::default(),
         flow: flow::Flow::default(),
         error: None,
     };
@@ -124,6 +127,7 @@ pub fn run(
         for k in 0..code.blocks[b].steps.len() {
             let (step, loc) = code.blocks[b].steps[k];
             e.loc = loc;
+            e.step = At { block: b as u32, step: k as u32 };
             match step {
                 Step::Inst(inst) => e.expand(&inst),
                 Step::Move { to, from, units } => e.copy(to, from, units),
@@ -196,7 +200,7 @@ impl Emit {
         self.known.keep(&inst);
         self.out.insts.push(inst);
         self.out.targets.push(Targets::default());
-        self.out.locs.push(self.loc);
+        self.out.origins.push((self.loc, self.step));
         self.out.insts.len() - 1
     }
 

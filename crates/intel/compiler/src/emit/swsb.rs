@@ -427,14 +427,14 @@ fn syncs(like: &Inst, waits: Waits) -> impl Iterator<Item = Inst> + use<'_> {
 
 /// Annotates a program of threads of some channels.
 pub fn run(listing: Listing, width: u8) -> Listing {
-    let Listing { insts, targets, locs, loops, has_barrier } = listing;
+    let Listing { insts, targets, origins, loops, has_barrier } = listing;
     let mut pass = Pass::new(Code::with_targets(insts, &targets));
     let entries = pass.entries();
     let mut out = Listing { loops, has_barrier, ..Listing::default() };
-    let mut push = |inst: Inst, targets: Targets, loc| {
+    let mut push = |inst: Inst, targets: Targets, origin| {
         out.insts.push(inst);
         out.targets.push(targets);
-        out.locs.push(loc);
+        out.origins.push(origin);
     };
     // The first instruction has an enabled channel. source: Mesa, brw_workaround.cpp (Wa_14015360517)
     let mut next = 0;
@@ -445,7 +445,7 @@ pub fn run(listing: Listing, width: u8) -> Listing {
         let mut dummy = Inst::new(first.generation, Opcode::Mov);
         dummy.no_mask = true;
         dummy.src[0] = Src::immediate(Type::UD, 0);
-        push(dummy, Targets::default(), locs[0]);
+        push(dummy, Targets::default(), origins[0]);
         next = 1;
     }
     let mut moved = Vec::with_capacity(pass.code.len() + 1);
@@ -456,11 +456,11 @@ pub fn run(listing: Listing, width: u8) -> Listing {
             let plan = pass.step(n, &mut state);
             let mut inst = pass.code.insts()[n];
             for sync in syncs(&inst, plan.before) {
-                push(sync, Targets::default(), locs[n]);
+                push(sync, Targets::default(), origins[n]);
                 next += 1;
             }
             inst.swsb = plan.swsb;
-            push(inst, targets[n], locs[n]);
+            push(inst, targets[n], origins[n]);
             next += 1;
         }
     }

@@ -39,6 +39,7 @@ use crate::mir::{self, Function, Inst, MOp, Operand, Place, SCALAR, planes};
 use crate::payload::TargetPayload;
 use crate::scalars::Scalars;
 use flow::Frame;
+use tepui_backend::values::{Component, InUniforms, ValueLocations};
 use tepui_intel_isa::{Generation, Opcode, Type as Ty};
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::{self as ir, Attrs, Loc, Op, Shader, Type, Value};
@@ -147,8 +148,18 @@ fn words(ty: Type) -> usize {
     if ty.bits() == 64 { 2 } else { 1 }
 }
 
+/// A shader in machine IR.
+pub struct Selection {
+    /// The machine IR.
+    pub f: Function,
+    /// The message that ends the thread.
+    pub ending: Ending,
+    /// Machine values of the IR's values, if requested.
+    pub value_locations: Option<ValueLocations>,
+}
+
 /// Selects a shader for a number of channels; surfaces that it uses are added to the map. Without `scalars` all values are
-/// planes.
+/// planes. With `names` the result has the locations of the IR's values.
 ///
 /// # Errors
 /// When the shader needs what is not compiled.
@@ -159,7 +170,8 @@ pub fn select(
     stage: io::Stage<'_>,
     scalars: Option<Scalars>,
     map: &mut BindMap,
-) -> Result<(Function, Ending)> {
+    names: bool,
+) -> Result<Selection> {
     let mut f = Function::default();
     let cur = f.blocks.push(Default::default());
     map.start = stage.start();
@@ -186,7 +198,8 @@ pub fn select(
     select.begin();
     select.region(s.root)?;
     let ending = select.end();
-    Ok((select.f, ending))
+    let value_locations = names.then(|| select.value_locations());
+    Ok(Selection { f: select.f, ending, value_locations })
 }
 
 impl Select<'_> {
@@ -209,6 +222,29 @@ impl Select<'_> {
         debug_assert_eq!(comps.len(), usize::from(self.ty(v).comps()) * words(self.ty(v)));
         self.at[v] = self.comps.len() as u32 + 1;
         self.comps.extend_from_slice(comps);
+    }
+
+    /// The locations of the components of values that have 32 bits or fewer; those of variables come first.
+    fn value_locations(&self) -> ValueLocations {
+        let mut out = ValueLocations::default();
+        for named in [true, false] {
+            let chosen = |&v: &Value| {
+                self.s.names[v].is_some() == named && self.at[v] != 0 && words(self.ty(v)) == 1
+            };
+            for value in self.s.values.keys().filter(chosen) {
+                for k in 0..self.dwords(value) {
+                    let of = Component { value, component: k as u8 };
+                    match self.comp(value, k) {
+                        Comp::Val(v) => out.vals.push((v, of)),
+                        Comp::Fixed(unit) => {
+                            out.uniforms.push(InUniforms { unit, units: 1, of });
+                        }
+                        Comp::Const(_) | Comp::Undef => {}
+                    }
+                }
+            }
+        }
+        out
     }
 
     /// Double word `k` of a value.

@@ -24,6 +24,7 @@ mod tail;
 mod typed;
 mod untyped;
 mod urb;
+mod watch;
 mod window;
 
 use std::fmt::Display;
@@ -33,8 +34,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{
-    Finding, FindingKind, Message, MessageUnit, Outcome, Refusal, Thread, ThreadView,
-    UnwrittenStorage,
+    Finding, FindingKind, Message, MessageUnit, Outcome, Refusal, Step as EuStep, Thread,
+    ThreadView, UnwrittenStorage,
 };
 use tepui_intel_isa::Sfid;
 use tepui_intel_packets::Revision;
@@ -47,6 +48,7 @@ use crate::job::ReportKind;
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::render::target::{BackEnd, Target};
+use crate::watch::{ThreadPlace, Watch};
 pub(crate) use copy::CopiedArea;
 pub(crate) use sampler::Unit;
 use sampler::{Sampler, Scratch, Texture};
@@ -91,6 +93,8 @@ pub(crate) struct DispatchState {
     kernel: u64,
     /// The receiver of reports, if threads are checked.
     reports: Option<Arc<Reports<ReportKind>>>,
+    /// The observer of threads.
+    watch: Option<Watch>,
 }
 
 impl DispatchState {
@@ -122,6 +126,7 @@ impl DispatchState {
             timestamp: Box::new(move || crate::gpu::timestamp(chip, clock)),
             kernel,
             reports: gpu.reports.clone(),
+            watch: gpu.watch.clone(),
         }
     }
 
@@ -130,14 +135,15 @@ impl DispatchState {
         self.bases.auxiliary_table
     }
 
-    /// Whether threads are checked.
+    /// Whether threads are checked or watched, so that each executes its instructions one by one.
     pub fn checks(&self) -> bool {
-        self.reports.is_some()
+        self.reports.is_some() || self.watch.is_some()
     }
 
     /// A thread that was never started.
     pub fn thread(&self) -> Thread {
-        if self.reports.is_some() { Thread::new().checked() } else { Thread::new() }
+        let thread = if self.reports.is_some() { Thread::new().checked() } else { Thread::new() };
+        if self.watch.is_some() { thread.observed() } else { thread }
     }
 }
 
@@ -180,6 +186,8 @@ pub(crate) struct Ports<'a> {
     blocks: Blocks,
     kernels: &'static Kernels<LANES, Unit>,
     scratch: Box<Scratch>,
+    /// The thread of a workgroup that runs, for observers.
+    pub(crate) place: ThreadPlace,
 }
 
 /// Channels of the widest message.
@@ -218,6 +226,7 @@ impl<'a> Ports<'a> {
             blocks: Blocks::new(1024),
             kernels: Kernels::of_host(),
             scratch: Box::new(Scratch::new()),
+            place: ThreadPlace::Other,
         }
     }
 
@@ -333,7 +342,7 @@ impl<'a> Ports<'a> {
 
     /// Whether threads are checked. Messages then go channel by channel.
     fn checks(&self) -> bool {
-        self.shared.reports.is_some()
+        self.shared.checks()
     }
 
     /// Checks whether bytes that are read were ever written.
@@ -539,6 +548,10 @@ impl MessageUnit for Ports<'_> {
             });
         }
         Ok(Outcome::Done)
+    }
+
+    fn observe(&mut self, step: &EuStep<'_>) {
+        self.tell(step);
     }
 
     fn found(&mut self, findings: Vec<Finding>) {
