@@ -12,7 +12,7 @@ import { attempt, begin as load, page, shader } from "./page.js";
 import * as resources from "./resources.js";
 import { clock, run as runOnce, wire as wireRun } from "./run.js";
 
-const FIELDS = ["stage", "width", "height", "vertices", "groups", "words", "fill", "target", "registers", "as", "memory"];
+const FIELDS = ["stage", "gpu", "width", "height", "vertices", "groups", "words", "fill", "target", "registers", "as", "memory"];
 const BOXES = ["robust", "check"];
 const TABS = ["asm", "ir", "compare", "run", "debug"];
 let tab = "asm";
@@ -218,7 +218,7 @@ function wire() {
   }
   $("example").append(...Object.keys(EXAMPLES).map((name) => make("option", { value: name, textContent: name })));
   $("example").addEventListener("change", () => choose($("example").value));
-  for (const name of ["stage", "registers", "robust"]) {
+  for (const name of ["stage", "gpu", "registers", "robust"]) {
     $(name).addEventListener("change", () => {
       steps.forget();
       compile();

@@ -5,32 +5,36 @@ import { attempt, codeOptions, page, shader } from "./page.js";
 
 /** Statistics in the order of shader-db, with what they count. */
 const STATISTICS = {
-  instructions: "instructions", alu: "ALU cycles", fscib: "FSCIB cycles", ic: "IC cycles", bytes: "bytes of code", registers: "half-registers",
+  instructions: "instructions", alu: "ALU cycles", fscib: "FSCIB cycles", ic: "IC cycles", bytes: "bytes of code", registers: "registers (M1: halves)",
   uniforms: "half-uniforms", scratch: "bytes of scratch", threads: "threads a core", loops: "loops", spills: "spills", fills: "fills",
-  preamble_instructions: "instructions of the preamble",
+  preamble_instructions: "instructions of the preamble", width: "channels", sends: "messages", syncs: "waits", cycles: "cycles by Mesa's model",
+  long_bytes: "bytes without compaction",
 };
 /** Statistics of which more is better. */
-const MORE = new Set(["threads"]);
+const MORE = new Set(["threads", "width"]);
 const MARKS = { same: " ", operands: "~", removed: "−", added: "+" };
 const NAMES = { same: "the same", operands: "other operands", removed: "only on the left", added: "only on the right" };
 
-/** Language of the kept version. */
+/** Language of the kept version, and its GPU. */
 let stage = null;
+let gpu = "m1";
 
 /** Keeps the editor's text as the left side. */
 export function keep() {
   $("base").value = page.editor.text;
   stage = $("stage").value || null;
+  gpu = $("gpu").value;
   $("base-registers").value = $("registers").value;
   $("base-robust").checked = $("robust").checked;
   return draw();
 }
 
-export const save = () => ({ text: $("base").value, stage, ...codeOptions("base-") });
+export const save = () => ({ text: $("base").value, stage, gpu, ...codeOptions("base-") });
 
 export function restore(saved) {
   $("base").value = saved?.text ?? "";
   stage = saved?.stage ?? null;
+  gpu = saved?.gpu ?? "m1";
   $("base-registers").value = saved?.registers || "";
   $("base-robust").checked = saved?.robust ?? false;
 }
@@ -42,7 +46,7 @@ export async function draw() {
     await keep();
     return;
   }
-  const left = { text: $("base").value, stage, code: codeOptions("base-") };
+  const left = { text: $("base").value, stage, gpu, code: codeOptions("base-") };
   const got = await attempt(() => page.compiler.call({ op: "compare", left, right: shader() }, { latest: true }));
   if (got) show(got);
 }
@@ -93,10 +97,11 @@ function aligned(row, left, right) {
 /** Puts the kept version into the editor and the editor's in its place. */
 export function swap() {
   const [text, kept] = [page.editor.text, $("base").value];
-  const [language, options, base] = [$("stage").value, codeOptions(""), codeOptions("base-")];
+  const [language, chip, options, base] = [$("stage").value, $("gpu").value, codeOptions(""), codeOptions("base-")];
   page.editor.text = kept;
   $("stage").value = stage ?? "";
+  $("gpu").value = gpu;
   $("registers").value = base.registers || "";
   $("robust").checked = base.robust;
-  restore({ text, stage: language || null, ...options });
+  restore({ text, stage: language || null, gpu: chip, ...options });
 }

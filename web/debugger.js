@@ -13,7 +13,7 @@ export function forget() {
   if (!program) return;
   [program, last] = [null, null];
   page.editor.mark({ now: 0 });
-  $("where").textContent = "Press Debug to record one SIMD-group.";
+  $("where").textContent = "Press Debug to record one SIMD-group or thread.";
   for (const id of ["lanes", "register-table", "buffers-list"]) $(id).replaceChildren();
   for (const id of ["memory-words", "texture-picture"]) $(id).hidden = true;
   $("answer").textContent = "";
@@ -124,13 +124,12 @@ export function drawRegisters() {
   if (!last) return;
   const state = last;
   const text = WORDS[$("as").value];
-  const head = make("tr", {}, make("th", { textContent: "lane", scope: "col" }),
-    ...Array.from({ length: 32 }, (_, lane) => make("th", { textContent: lane, scope: "col" })));
-  const rows = state.registers.map((r) => make("tr", {}, make("th", { textContent: `r${r.number}${r.name ? ` ${r.name}` : ""}`, scope: "row" }),
-    ...r.words.map((w, lane) => make("td", {
-      textContent: text(w),
-      className: [r.changed ? "changed" : "", (state.exec >>> lane) & 1 ? "" : "off", lane === state.lane ? "now" : ""].join(" "),
-    }))));
+  // Registers that lanes share are rows of eight double words; the names are those of the selected lane.
+  const head = make("tr", {}, make("th", { textContent: state.shared ? "word" : "lane", scope: "col" }),
+    ...Array.from({ length: state.shared ? 8 : 32 }, (_, n) => make("th", { textContent: n, scope: "col" })));
+  const lanes = (lane) => (state.shared ? "" : [(state.exec >>> lane) & 1 ? "" : "off", lane === state.lane ? "now" : ""].join(" "));
+  const rows = state.registers.map((r) => make("tr", {}, make("th", { textContent: `${r.register}${r.name ? ` ${r.name}` : ""}`, scope: "row" }),
+    ...r.words.map((w, n) => make("td", { textContent: text(w), className: [r.changed ? "changed" : "", lanes(n)].join(" ") }))));
   $("register-table").replaceChildren(head, ...rows);
 }
 

@@ -11,7 +11,7 @@ export function instruction(i) {
     make("span", { className: "place", textContent: i.line || "" }),
     make("span", { className: "text", textContent: i.text }));
   row.dataset.line = i.line ?? 0;
-  row.dataset.name = i.text.split(" ")[0];
+  row.dataset.name = $("gpu").value === "m1" ? i.text.split(" ")[0] : i.text;
   if (i.line) {
     row.classList.add("marked");
     row.style.setProperty("--hue", hue(i.line));
@@ -67,7 +67,7 @@ export function heat(line, from) {
 }
 
 /** An instruction's entry of the manual. */
-const manual = (item) => attempt(() => page.compiler.call({ op: "manual", name: item.dataset.name }));
+const manual = (item) => attempt(() => page.compiler.call({ op: "manual", name: item.dataset.name, gpu: $("gpu").value }));
 
 /** Gives an instruction its entry of the manual as a tooltip. */
 async function hint(item) {

@@ -33,7 +33,7 @@ export const codeOptions = (prefix) => ({
 
 /** The text as requests take it. */
 export function shader() {
-  return { text: page.editor.text, stage: $("stage").value || null, code: codeOptions("") };
+  return { text: page.editor.text, stage: $("stage").value || null, gpu: $("gpu").value, code: codeOptions("") };
 }
 
 /** Carries out what may fail, and shows the error at its place. Nothing comes of it if it failed or was stopped. */

@@ -48,6 +48,12 @@ export function paint(canvas, pixels, offset, [width, height]) {
   canvas.getContext("2d").putImageData(new ImageData(data, width, height), 0, 0);
 }
 
+/** The instructions of a run: those of the M1 for each lane. */
+function work(instructions) {
+  const isLanes = $("gpu").value === "m1";
+  return `${(isLanes ? instructions * 32 : instructions).toLocaleString("en")} ${isLanes ? "lane-instructions" : "instructions"}`;
+}
+
 /** Runs the shader; true if it ran to its end. */
 export async function run() {
   if (!page.report) return false;
@@ -59,7 +65,7 @@ export async function run() {
   if (!outcome) return false;
   Object.assign(last, { request, outcome });
   $("figures").textContent =
-    `${outcome.threads.toLocaleString("en")} threads, ${(outcome.instructions * 32).toLocaleString("en")} lane-instructions, ` +
+    `${outcome.threads.toLocaleString("en")} threads, ${work(outcome.instructions)}, ` +
     `${milliseconds.toFixed(0)} ms`;
   const drawn = outcome.size[0] > 0;
   $("canvas").hidden = !drawn;

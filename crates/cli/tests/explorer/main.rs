@@ -10,6 +10,7 @@ mod debugger;
 mod editing;
 mod examples;
 mod figures;
+mod gpus;
 mod images;
 mod link;
 mod machine;
