@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cmd_compile::CompilerArgs;
+use tepui_gpus::Gpu;
+use tepui_ir::Shader;
 use tepui_ir_gen::scale::Shape;
 
 /// Sizes of the shapes whose size SPIR-V leaves open.
@@ -45,11 +47,8 @@ fn one(shape: Shape, n: u32, times: usize, common: &CompilerArgs) -> Row {
             }
         };
         let front = start.elapsed().as_secs_f64() * 1e3;
-        let compiled = common.options().and_then(|options| {
-            tepui_agx_compiler::compile(&mut s, &options).map_err(|e| e.to_string())
-        });
-        match compiled {
-            Ok(p) => row.instructions = p.stats.instructions,
+        match instructions(&mut s, common) {
+            Ok(count) => row.instructions = count,
             Err(e) => {
                 row.error = Some(e);
                 return row;
@@ -60,6 +59,17 @@ fn one(shape: Shape, n: u32, times: usize, common: &CompilerArgs) -> Row {
     all.sort_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)));
     (row.ms_front, row.ms_compile) = all[all.len() / 2];
     row
+}
+
+/// Compiles a shader for the GPU; returns its number of instructions.
+fn instructions(s: &mut Shader, common: &CompilerArgs) -> Result<u32, String> {
+    if let Gpu::Intel(chip) = common.gpu {
+        let options = crate::intel::options(common.registers);
+        let compiled = tepui_intel_compiler::compile(s, chip.generation, &options);
+        return compiled.map(|p| p.stats.instructions).map_err(|e| e.to_string());
+    }
+    let compiled = tepui_agx_compiler::compile(s, &common.options()?);
+    compiled.map(|p| p.stats.instructions).map_err(|e| e.to_string())
 }
 
 /// Runs the benchmark; with `save`, the modules go to that folder, for other compilers.
