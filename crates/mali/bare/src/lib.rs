@@ -110,7 +110,8 @@ impl Machine {
         let buffers: BTreeMap<_, _> =
             bindings.buffers.iter().map(|(k, b)| (*k, (m.place(b), b.len()))).collect();
         let tables = tables(&mut m, &bindings.layout, &buffers)?;
-        let uniforms = uniforms(program, bindings, groups, data)?;
+        let push = m.place(&bindings.push);
+        let uniforms = uniforms(program, bindings, groups, [data, push])?;
         let fau = m.place(&uniforms);
         let shader = ShaderProgram {
             stage: ShaderStage::Compute,
@@ -194,7 +195,7 @@ fn uniforms(
     program: &Program,
     bindings: &Bindings,
     groups: [u32; 3],
-    data: u64,
+    [data, push]: [u64; 2],
 ) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     for fau in &program.fau {
@@ -211,6 +212,7 @@ fn uniforms(
                 buffer.map_or(0, |b| word(b, 4 * at as usize))
             }
             FauWord::DataAddress(half) => (data >> (32 * half)) as u32,
+            FauWord::PushAddress(half) => (push >> (32 * half)) as u32,
             FauWord::Constant(n) => n,
             FauWord::Unused => 0,
         };

@@ -106,6 +106,8 @@ pub enum FauWord {
     },
     /// The conversion descriptor of a render target, for reads of the tile buffer.
     TileConversion(u8),
+    /// A word of the address of the push constants in memory, for offsets that are not known before.
+    PushAddress(u8),
     /// A word of the address of [`Program::data`](crate::Program::data).
     DataAddress(u8),
     /// A number.

@@ -38,11 +38,11 @@ use mir::{FULL_OCCUPANCY, Function, REGISTERS, Valhall};
 use select::{Part, Request};
 use target::target;
 use tepui_backend::{Budget, Finished, finish};
-use tepui_ir::{Loc, Shader, Stage, stack};
+use tepui_ir::{Access, Attrs, Inst, Loc, Op, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 use tepui_passes::{
-    flatten_discards, fold_offsets, lower_quads, nan_selects, push_words, uniform_operands,
-    vectorise,
+    flatten_discards, fold_offsets, lower_buffers, lower_quads, nan_selects, push_words,
+    uniform_operands, vectorise,
 };
 use tepui_regalloc::Error as RegistersError;
 
@@ -212,8 +212,15 @@ fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
         }
     }
     p.with(s, "uniform_operands", |s| uniform_operands::run(s, &|_, _| Vec::new()));
+    p.with(s, "lower_buffers", |s| lower_buffers::run_where(s, &stores_several));
     // Selection refuses what is left, and names it.
     let _ = tepui_passes::target::lower(s, &target, p);
+}
+
+/// Whether an instruction is a store of several elements whose bounds are checked: the hardware checks the first byte alone.
+fn stores_several(s: &Shader, i: Inst) -> bool {
+    let (Op::StoreBuffer, Attrs::Mem(m)) = (s.insts[i].op, s.insts[i].attrs) else { return false };
+    m.access.contains(Access::ROBUST) && s.args(i).last().is_some_and(|&v| s.ty(v).size_bytes() > 4)
 }
 
 /// Compiles a shader: passes, selection, allocation, emission. `after` sees each stage's result.

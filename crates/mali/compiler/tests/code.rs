@@ -5,6 +5,7 @@ mod rig;
 use rig::{Model, Valhall, options};
 use tepui_compiler_test::{Compiler, Executor};
 use tepui_ir::interp::Memory;
+use tepui_mali_compiler::Options;
 use tepui_mali_isa::disasm;
 
 /// Adds two arrays.
@@ -49,4 +50,68 @@ fn arrays_are_added() {
     let text = disasm::program(&program.program.code);
     assert_eq!(program.program.stats.instructions, 7, "{text}");
     assert_eq!(program.program.preload, 1 << (60 - 48));
+}
+
+/// Runs a compute shader of 16 invocations whose body has the given text after `%index`, the number of the invocation, `%at`, the offset of its
+/// word, and `%in` and `%out`, buffers 0 and 1.
+fn run(
+    body: &str,
+    push: &[u32],
+    input: &[u32],
+    output: usize,
+    options: Options<'static>,
+) -> Vec<u32> {
+    let text = format!(
+        "shader compute \"main\" {{
+  workgroup_size 16 1 1
+  push_bytes 64
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  resource storage_buffer set 0 binding 1 count 1 2d float \"\"
+  body {{
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x2]
+    %2:b32 = load_builtin[local_invocation_index]
+    %3:b32 = ishl %2, %1
+    %4:b64 = descriptor[@r0] %0
+    %5:b64 = descriptor[@r1] %0
+{body}
+    yield
+  }}
+}}
+"
+    );
+    let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let first = s.clone();
+    let compiler = Valhall(options);
+    compiler.prepare(&mut s);
+    let program = compiler.compile(&s).expect("a program");
+    let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let mut memory = Memory { push: bytes(push), ..Memory::default() };
+    memory.buffers.insert((0, 0, 0), bytes(input));
+    memory.buffers.insert((0, 1, 0), vec![0; 4 * output]);
+    Model::new().execute(&program, &first, &mut memory, [1; 3]).expect("it runs");
+    let out = &memory.buffers[&(0, 1, 0)];
+    out.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
+}
+
+#[test]
+fn push_constants_are_read_at_any_offset() {
+    let push: Vec<u32> = (0..16).map(|k| 100 + k).collect();
+    let input: Vec<u32> = (0..16).map(|k| 15 - k).collect();
+    let body = "    %6:b32 = load_buffer[align 4] %4, %3
+    %7:b32 = ishl %6, %1
+    %8:b32 = load_push[align 4] %7
+    store_buffer[align 4] %5, %3, %8";
+    let out = run(body, &push, &input, 16, options());
+    assert_eq!(out, (0..16).map(|k| 115 - k).collect::<Vec<u32>>());
+}
+
+/// Each invocation stores four words from its own on; the last ones are past the end.
+#[test]
+fn stores_past_the_end_leave_what_is_inside() {
+    let body = "    %6:b32x4 = vec %2, %2, %2, %2
+    %7:b32 = ishl %3, %1
+    store_buffer[align 4] %5, %7, %6";
+    let out = run(body, &[], &[0; 16], 30, Options { robust: true, ..options() });
+    assert_eq!(out[..28], (0..28).map(|k| k / 4).collect::<Vec<u32>>());
 }

@@ -81,6 +81,10 @@ impl Select<'_> {
                 let r = s.result(i);
                 self.set(r, &[Comp::Undef; 2]);
             }
+            Op::LoadPush if s.as_const(s.arg(i, 0)).is_none() => {
+                let place = self.place(i, false)?;
+                self.load(i, &place)?;
+            }
             Op::LoadPush | Op::LoadUniform => self.load_words(i)?,
             Op::LoadBuffer
             | Op::LoadGlobal
@@ -228,8 +232,12 @@ impl Select<'_> {
                 let halves = [0, 1].map(|k| self.comp(s.arg(i, 0), k));
                 place.target = Target::Address(self.pair_of(halves));
             }
-            Op::LoadConstant => {
-                let pair = self.fau.pair([0, 1].map(FauWord::DataAddress));
+            Op::LoadConstant | Op::LoadPush => {
+                let half = match s.insts[i].op {
+                    Op::LoadPush => FauWord::PushAddress,
+                    _ => FauWord::DataAddress,
+                };
+                let pair = self.fau.pair([0, 1].map(half));
                 let Some(word) = pair else { return Err(super::full()) };
                 let offset = self.comp(s.arg(i, 0), 0);
                 place = self.offset_from(Opnd::uniform(word), offset, place);
