@@ -32,6 +32,11 @@ pub(super) fn is_jump(inst: &Inst) -> bool {
     inst.op == Op::BRANCHZ && inst.sources[0].place == Place::Fixed(Fixed::Constant(0))
 }
 
+/// The branch with the opposite condition.
+fn opposite(inst: Inst) -> Inst {
+    inst.flag(&EQ, !inst.has(&EQ))
+}
+
 /// A register that is copied.
 fn mov(to: u16, from: u16) -> Inst {
     let mut inst = Inst::new(Op::MOV_I32);
@@ -187,8 +192,9 @@ impl Emitter {
             }
             Ctl::Else => self.begin_else(loc),
             Ctl::EndIf => {
-                if let Some(Construct::If { other, end, .. }) = self.constructs.pop() {
+                if let Some(Construct::If { branch, other, end }) = self.constructs.pop() {
                     self.drop_jump_to_next(other, end);
+                    self.branch_out(branch, end);
                     self.place(end);
                 }
             }
@@ -228,7 +234,6 @@ impl Emitter {
         let Some(&Construct::If { branch, other, end }) = self.constructs.last() else { return };
         let after = self.out.lines.len() - branch - 1;
         let labels = self.target.0 != UNPLACED && self.target.0 as usize > branch;
-        let opposite = |inst: Inst| inst.flag(&EQ, !inst.has(&EQ));
         match after {
             0 if !labels => {
                 let line = &mut self.out.lines[branch];
@@ -245,6 +250,22 @@ impl Emitter {
             _ => self.jump(end, loc),
         }
         self.place(other);
+    }
+
+    /// Makes one branch of a branch over an else block that only jumps.
+    fn branch_out(&mut self, branch: usize, end: Label) {
+        let [over, jump] = match self.out.lines.get(branch..) {
+            Some([over, jump]) => [*over, *jump],
+            _ => return,
+        };
+        // The else block begins at the jump; nothing else goes there.
+        let entered = self.target.0 as usize == branch + 1 && self.target.1 > 1;
+        if over.target == Some(end) && is_jump(&jump.inst) && !entered && !self.is_target() {
+            self.out.lines.pop();
+            let line = &mut self.out.lines[branch];
+            line.inst = opposite(over.inst);
+            line.target = jump.target;
+        }
     }
 
     /// Removes the jump over an else block that has turned out to be empty.

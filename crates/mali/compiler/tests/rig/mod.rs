@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
-use tepui_ir::Shader;
 use tepui_ir::interp::Memory;
+use tepui_ir::{ResKind, Resource, Shader};
 use tepui_mali_analysis::{Code, check as check_slots};
 use tepui_mali_bare::{Bindings, Machine};
 use tepui_mali_chips::chip;
@@ -119,7 +119,9 @@ impl Executor for Model {
         memory: &mut Memory,
         groups: [u32; 3],
     ) -> Result<(), Failure> {
-        if !memory.images.is_empty() {
+        let is_buffer =
+            |r: &Resource| matches!(r.kind, ResKind::UniformBuffer | ResKind::StorageBuffer);
+        if !s.resources.values().all(is_buffer) {
             return Err(Failure::Unsupported("images are not bound without a driver".to_owned()));
         }
         let mut bindings = Bindings {
