@@ -20,6 +20,7 @@ pub fn bindings(s: &Shader, m: &Memory) -> Bindings {
         images: images.collect(),
         samplers: m.samplers.iter().map(|(&k, &v)| (k, v)).collect(),
         sets: placement(s),
+        ..Bindings::default()
     }
 }
 
