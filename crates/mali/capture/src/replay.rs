@@ -18,7 +18,7 @@ pub struct Mali(Gpu);
 #[derive(Clone)]
 pub enum Context {
     /// Queues of command streams.
-    Group(Group),
+    Group(Box<Group>),
     /// State that a chain of jobs leaves for the next one.
     Chains(JobContext),
 }
@@ -62,7 +62,7 @@ impl Model for Mali {
 
     fn context(&self) -> Context {
         match self.0.chip().arch.0 {
-            10.. => Context::Group(self.0.group(CS_SLOTS as usize)),
+            10.. => Context::Group(Box::new(self.0.group(CS_SLOTS as usize))),
             _ => Context::Chains(JobContext::default()),
         }
     }

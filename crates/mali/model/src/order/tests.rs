@@ -24,7 +24,7 @@ struct Bench {
 
 impl Bench {
     /// What is reported of the instructions of two queues, and of removals.
-    fn new(body: impl FnOnce(&mut Bench)) -> (Vec<Report>, BTreeMap<String, Removals>) {
+    fn judge(body: impl FnOnce(&mut Bench)) -> (Vec<Report>, BTreeMap<String, Removals>) {
         let vm = crate::address_space();
         let memory = Arc::new(Memory::new(1 << 16).expect("memory"));
         vm.bind(0, memory, 0, 1 << 16, Protection::READ | Protection::WRITE).expect("a range");
@@ -109,7 +109,7 @@ fn kinds((reports, _): (Vec<Report>, BTreeMap<String, Removals>)) -> Vec<ReportK
 #[test]
 fn dispatches_of_a_queue_wait_for_their_entries() {
     let stream = |entries: u32| {
-        Bench::new(|bench| {
+        Bench::judge(|bench| {
             bench.run(0, &entry(3)).run(0, &dispatch()).write().run(0, &entry(4));
             bench.run(0, &wait(entries)).run(0, &dispatch()).read();
         })
@@ -131,7 +131,7 @@ fn queues_wait_for_sync_objects() {
     // The change waits for the work, or it does not. A queue may wait for a change of its own that is deferred.
     for (mask, expected) in [(1, vec![]), (0, vec![ReportKind::MissingWait])] {
         for queue in 0..2 {
-            let found = Bench::new(|bench| {
+            let found = Bench::judge(|bench| {
                 bench.run(0, &dispatch()).write().sync(0, mask, queue, 0);
                 bench.run(queue, &dispatch()).read();
             });
@@ -139,7 +139,7 @@ fn queues_wait_for_sync_objects() {
         }
     }
     // Only the first of two changes ends the wait.
-    let found = Bench::new(|bench| {
+    let found = Bench::judge(|bench| {
         bench.sync(0, 1, 0, 0).run(0, &dispatch()).write().sync(0, 1, 1, 0);
         bench.run(1, &dispatch()).read();
     });
@@ -155,7 +155,7 @@ fn texture_units_see_writes_after_an_invalidation() {
         ..Default::default()
     };
     let stream = |samples_before: bool, invalidates: bool, waits: bool| {
-        let found = Bench::new(|bench| {
+        let found = Bench::judge(|bench| {
             if samples_before {
                 bench.run(0, &dispatch()).sample().run(0, &wait(1));
             }
@@ -175,7 +175,7 @@ fn texture_units_see_writes_after_an_invalidation() {
 #[test]
 fn invalidations_pass_through_sync_objects() {
     let stream = |other_invalidate| {
-        let found = Bench::new(|bench| {
+        let found = Bench::judge(|bench| {
             bench.run(1, &dispatch()).sample().sync(1, 1, 0, 0);
             bench.run(0, &dispatch()).write().run(0, &wait(1));
             bench
@@ -192,7 +192,7 @@ fn invalidations_pass_through_sync_objects() {
 #[test]
 fn draws_of_a_context_are_in_order_and_fragments_wait_for_them() {
     let stream = |mask: u32| {
-        let found = Bench::new(|bench| {
+        let found = Bench::judge(|bench| {
             for _ in 0..2 {
                 bench.run(0, &CsRunIdvs::default());
                 bench.access(unit::TILER, Access::Read).access(unit::TILER, Access::Write);
@@ -205,6 +205,9 @@ fn draws_of_a_context_are_in_order_and_fragments_wait_for_them() {
     assert_eq!(stream(0), [ReportKind::MissingWait]);
 }
 
+/// Instructions of a stream.
+type Part<'a> = &'a dyn Fn(&mut Bench);
+
 #[test]
 fn registers_of_loads_are_waited_for() {
     let load = CsLoadMultiple { mask: 1, address: 40, base_register: 50, offset: 0 };
@@ -215,8 +218,8 @@ fn registers_of_loads_are_waited_for() {
     let stores = |b: &mut Bench| _ = b.run(0, &store);
     let sets = |b: &mut Bench| _ = b.run(0, &set);
     let adds = |b: &mut Bench| _ = b.run(0, &add);
-    let stream = |first: &dyn Fn(&mut Bench), mask: u32, second: &dyn Fn(&mut Bench)| {
-        let (reports, _) = Bench::new(|bench| {
+    let stream = |first: Part<'_>, mask: u32, second: Part<'_>| {
+        let (reports, _) = Bench::judge(|bench| {
             bench.run(0, &CsSetSbEntry { endpoint_entry: 2, other_entry: 3 });
             first(bench);
             bench.run(0, &wait(mask));
@@ -232,7 +235,7 @@ fn registers_of_loads_are_waited_for() {
     assert_eq!(stream(&loads, 0, &adds), text("read", "ADD_IMMEDIATE32"));
     assert_eq!(stream(&loads, 1 << 2, &sets), text("written", "MOVE32"));
     // A store has read its registers when it is issued.
-    let right: [(&dyn Fn(&mut Bench), u32, &dyn Fn(&mut Bench)); 4] = [
+    let right: [(Part<'_>, u32, Part<'_>); 4] = [
         (&loads, 1 << 3, &adds),
         (&loads, 1 << 3, &sets),
         (&stores, 0, &sets),
