@@ -41,9 +41,11 @@ const NO_SUBGROUPS: Subgroups = Subgroups::RELATIVE
     .union(Subgroups::IMUL);
 
 /// Limits of complete unrolling. A loop around barriers gains what any loop does: its addresses become constants, and
-/// neighbouring accesses of several rounds one message.
+/// neighbouring accesses of several rounds one message. Arrays that unrolling would put into registers are worth less than
+/// where registers hold one lane's value: the array of a round function such as SHA-256's takes all of them, and the code grows
+/// by fourteen.
 pub const UNROLLING: unroll::Limits =
-    unroll::Limits { iterations: 128, instructions: 512, known: 512, arrays: 5000, barrier: 1 };
+    unroll::Limits { iterations: 128, instructions: 512, known: 512, arrays: 1200, barrier: 1 };
 
 /// The machine. The number of channels differs between the programs of one shader, so passes do not know the size of a
 /// subgroup.
