@@ -32,6 +32,10 @@ pub struct Access {
 
 /// The work of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one for each instruction of a watched thread, on the stack"
+)]
 pub enum ThreadPlace {
     /// A part of a workgroup.
     Group {
