@@ -4,7 +4,7 @@
 usage: corpus-glsl.py LIBRARY SOURCE OUT PACKAGE:FOLDER:MODE...
 
 LIBRARY is libshaderc.so.1, which has glslang and spirv-val in it. Compiles the .vert, .frag and .comp files of SOURCE/PACKAGE/FOLDER
-to OUT/spv/PACKAGE/FILE.spv. What the compiler or the validator refuses is a line of OUT/refused: file, tab, first complaint.
+to OUT/spv/PACKAGE/FILE.spv, and the .tesc, .tese and .geom files to OUT/primitives/PACKAGE/FILE.spv. What the compiler or the validator refuses is a line of OUT/refused: file, tab, first complaint.
 MODE is `vulkan` or `webgl` (see ATTEMPTS). Runs a worker process per processor; a worker that dies or takes more than SECONDS_PER_FILE
 costs the file that it was at.
 """
@@ -18,7 +18,9 @@ import time
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 
 SECONDS_PER_FILE = 60
-STAGES = {".vert": 0, ".frag": 1, ".comp": 2}
+STAGES = {".vert": 0, ".frag": 1, ".comp": 2, ".geom": 3, ".tesc": 4, ".tese": 5}
+# Stages of patches and primitives.
+PRIMITIVES = {".geom", ".tesc", ".tese"}
 VULKAN_1_0 = 1 << 22
 VULKAN_1_3 = VULKAN_1_0 | 3 << 12
 # Ways to compile, in this order: the first that works counts. (Vulkan version, choose locations and bindings, uniforms outside of
@@ -147,7 +149,8 @@ def work(library, source, out, files, report):
         binary, complaint = compiler.first_that_works(path, mode)
         signal.alarm(0)
         if binary:
-            target = os.path.join(out, "spv", path + ".spv")
+            folder = "primitives" if os.path.splitext(path)[1] in PRIMITIVES else "spv"
+            target = os.path.join(out, folder, path + ".spv")
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "wb") as file:
                 file.write(binary)

@@ -14,6 +14,15 @@ pub fn corpus(package: &str) -> Vec<PathBuf> {
     modules(&[directory().join("spv").join(package)]).expect("the corpus can be read")
 }
 
+/// The tessellation and geometry shaders of the corpus of `tools/corpus`, sorted.
+///
+/// # Panics
+/// As [`corpus`].
+#[must_use]
+pub fn primitives() -> Vec<PathBuf> {
+    modules(&[directory().join("primitives")]).expect("the corpus can be read")
+}
+
 /// The WGSL files of crates in the corpus of `tools/corpus`, sorted; of one crate if `package` names it.
 ///
 /// # Panics

@@ -16,7 +16,7 @@ use tepui_ir::{InstFlags, Shader, Stage};
 
 use crate::{Compiler, Executor, Failure, Refusal};
 
-pub use files::{corpus, modules, read, wgsl, words};
+pub use files::{corpus, modules, primitives, read, wgsl, words};
 pub use inputs::{WordDistribution, memory};
 pub use near::{Equality, compare};
 
@@ -87,7 +87,7 @@ fn all_files() -> Vec<PathBuf> {
             let dirs: Vec<PathBuf> = list.split(':').map(PathBuf::from).collect();
             modules(&dirs).expect("the directories can be read")
         }
-        Err(_) => [corpus(""), wgsl("")].concat(),
+        Err(_) => [corpus(""), primitives(), wgsl("")].concat(),
     }
 }
 
