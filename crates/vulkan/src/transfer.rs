@@ -260,8 +260,12 @@ fn clear_level<B: Backend>(
     let mut format = part.format;
     let mut clear = clear;
     if !B::is_rendered(&c.device, format) {
+        if aspects == vk::ImageAspectFlags::STENCIL {
+            clear[0] = clear[1];
+        }
         let (bits, bytes) = (texel(format, clear)?, format.info().block.bytes);
-        let Some(words) = Format::uint_of_size(bytes) else {
+        let words = Format::uint_of_size(bytes).filter(|&f| B::is_rendered(&c.device, f));
+        let Some(words) = words else {
             let volume = image.info.image_type == vk::ImageType::_3D;
             let (depth, range) = if volume { (layers, (0, 1)) } else { (1, (layer, layers)) };
             let layers = vk::ImageSubresourceLayers {
