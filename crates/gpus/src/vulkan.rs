@@ -8,6 +8,7 @@ use tepui_agx_driver::{Agx, Physical};
 use tepui_drm::client::RenderNode;
 use tepui_drm::device::VirtualDevice;
 use tepui_intel_driver::Intel;
+use tepui_mali_driver::Mali;
 pub use tepui_vulkan::debug::{INFO_VARIABLE, STATS_VARIABLE};
 use tepui_vulkan::physical::{Family, member};
 use tepui_vulkan::{Error, vk};
@@ -94,7 +95,9 @@ fn virtual_physical(gpu: Gpu) -> Result<Arc<dyn Family>, String> {
         Gpu::Intel(chip) => {
             Ok(member::<Intel>(tepui_intel_driver::Physical::new(chip, Box::new(open))))
         }
-        Gpu::Mali(_) => Err(format!("there is no Vulkan driver for {gpu:?}")),
+        Gpu::Mali(chip) => {
+            Ok(member::<Mali>(tepui_mali_driver::Physical::new(chip, Box::new(open))))
+        }
     }
 }
 
@@ -146,7 +149,12 @@ fn node_physical(minor: u32) -> Option<Arc<dyn Family>> {
             let physical = tepui_intel_driver::Physical::new(chip, Box::new(open));
             Some(member::<Intel>(physical.on_node(DRM_MAJOR, minor)))
         }
-        crate::Family::Mali => None,
+        crate::Family::Mali => {
+            let chip = tepui_mali_driver::chip(&node).ok()?;
+            Gpu::Mali(chip).require(Feature::Driver).ok()?;
+            let physical = tepui_mali_driver::Physical::new(chip, Box::new(open));
+            Some(member::<Mali>(physical.on_node(DRM_MAJOR, minor)))
+        }
     }
 }
 
@@ -160,7 +168,8 @@ mod tests {
         assert_eq!(ids("m1"), Ok(vec!["m1"]));
         assert_eq!(ids("m1, M1"), Err("m1 is named twice; name each GPU once".to_owned()));
         assert_eq!(ids("m1,skl"), Ok(vec!["m1", "skl"]));
-        let missing = "there is no driver for m2; there is one for m1, skl, tgl".to_owned();
+        let missing =
+            "there is no driver for m2; there is one for m1, mali-g610, skl, tgl".to_owned();
         assert_eq!(ids("m1,m2"), Err(missing));
         assert!(ids("m1,").unwrap_err().starts_with("no GPU ''; there are m1, "));
     }

@@ -23,6 +23,8 @@ use crate::texture::{self, Bytes, DESCRIPTOR_B, Part, Role};
 pub mod tables {
     /// The driver's: a sampler, then buffers with dynamic offsets.
     pub const DRIVER: u8 = 0;
+    /// Index of the first buffer with a dynamic offset in it.
+    pub const FIRST_DYNAMIC: u32 = 1;
     /// Set 0; the others follow.
     pub const FIRST_SET: u8 = 1;
 }

@@ -203,23 +203,59 @@ pub fn support(chip: &Chip, texture_features: u32, f: Format) -> FormatSupport {
 /// Features of copies, which programs do on memory.
 const TRANSFER: F = F::from_bits_truncate(F::TRANSFER_SRC.bits() | F::TRANSFER_DST.bits());
 
-/// Features of a format. Images are laid out and copied; programs neither sample nor store them, and nothing is rendered, as the
-/// compiler has no image instructions and the encoder no draws yet.
+/// Features of a format. Nothing is rendered, as the encoder has no draws yet.
+///
+/// source: Mesa, panvk_physical_device.c (`get_format_properties`)
 pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures {
     let mut out = FormatFeatures { samples: vk::SampleCountFlags::_1, ..Default::default() };
     let all = planes(f);
-    let known = all.iter().all(|p| {
-        let s = support(chip, texture_features, p.format);
+    let supports: Vec<FormatSupport> =
+        all.iter().map(|p| support(chip, texture_features, p.format)).collect();
+    let is_known = |(p, s): (&Plane, &FormatSupport)| {
         hw(p.format).is_some() && (s.texturable || s.depth_stencil)
-    });
-    if known && !f.info().is_planar() {
-        out.optimal = TRANSFER | F::HOST_IMAGE_TRANSFER;
-        if !f.info().is_compressed() && all.len() == 1 {
-            out.linear = out.optimal;
+    };
+    if f.info().is_planar() || !all.iter().zip(&supports).all(is_known) {
+        return out;
+    }
+    out.optimal = TRANSFER | F::HOST_IMAGE_TRANSFER | F::SAMPLED_IMAGE;
+    let info = f.info();
+    let is_integer = matches!(info.numeric(), Numeric::Uint | Numeric::Sint);
+    let is_depth = info.is_depth_or_stencil();
+    if f != S8_UINT && !is_integer {
+        out.optimal |= F::SAMPLED_IMAGE_FILTER_LINEAR;
+    }
+    if f != S8_UINT {
+        out.optimal |= F::SAMPLED_IMAGE_FILTER_MINMAX;
+    }
+    if is_depth && f != S8_UINT {
+        out.optimal |= F::SAMPLED_IMAGE_DEPTH_COMPARISON;
+    }
+    // Stores convert as attachments do.
+    if supports[0].renderable
+        && !is_depth
+        && info.numeric() != Numeric::Srgb
+        && info.block.bytes.is_power_of_two()
+        && f != A8_UNORM
+        && f != E5B9G9R9_UFLOAT_PACK32
+    {
+        out.optimal |= F::STORAGE_IMAGE | WITHOUT_FORMAT;
+        out.buffer |= F::STORAGE_TEXEL_BUFFER | WITHOUT_FORMAT;
+        if matches!(f, R32_UINT | R32_SINT) {
+            out.optimal |= F::STORAGE_IMAGE_ATOMIC;
+            out.buffer |= F::STORAGE_TEXEL_BUFFER_ATOMIC;
         }
+    }
+    if !info.is_compressed() && !is_depth {
+        out.linear = out.optimal;
+        out.buffer |= F::UNIFORM_TEXEL_BUFFER;
     }
     out
 }
+
+/// Loads and stores of images whose format the program does not name: the unit takes it from the descriptor.
+const WITHOUT_FORMAT: F = F::from_bits_truncate(
+    F::STORAGE_READ_WITHOUT_FORMAT.bits() | F::STORAGE_WRITE_WITHOUT_FORMAT.bits(),
+);
 
 #[cfg(test)]
 mod tests {

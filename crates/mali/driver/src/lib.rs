@@ -8,7 +8,7 @@
 //! - [`kernel`]: the panthor interface, on a render node or a virtual device of this process; [`space`]: windows of addresses
 //! - [`device`]: memory that all of a device shares
 //! - [`descriptor`], [`texture`], [`image`], [`mod@format`]: resources of shaders
-//! - [`shader`]: programs; [`meta`]: those of the driver's own; [`interface`]: what the driver supplies to them
+//! - [`shader`]: programs; [`meta`]: those of the driver's own
 //! - [`stream`]: the builder of command streams
 //! - [`encoder`]: dispatches, copies, the order of queues
 //! - [`limits`]: features and limits of the driver
@@ -21,7 +21,6 @@ pub mod encoder;
 mod family;
 pub mod format;
 pub mod image;
-pub mod interface;
 pub mod kernel;
 pub mod limits;
 pub mod meta;

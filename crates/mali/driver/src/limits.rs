@@ -1,7 +1,7 @@
 //! Limits, features and extensions of the driver, as data.
 //!
 //! Limits of the hardware and their sources: Mesa, panvk_physical_device.c, unless a line says otherwise. Features are those that the
-//! compiler and the encoder have so far: dispatches and copies.
+//! compiler and the encoder have so far: dispatches, images in them, and copies.
 
 use tepui_mali_chips::Chip;
 use tepui_vulkan::backend::{PhysicalInfo, SetMemory};
@@ -21,7 +21,7 @@ const VENDOR_ID: u32 = 0x13b5;
 pub const SUBGROUP_SIZE: u32 = 16;
 /// Descriptors of a kind that a set has. Tables are indexed with 24 bits.
 const MAX_DESCRIPTORS: u32 = 1 << 16;
-/// Textures of which an instruction names one by an immediate. source: mali-driver facts of Mesa's valhall_enums
+/// Images and samplers of a kind that a set has.
 const MAX_SAMPLED: u32 = 1 << 16;
 /// Buffers with dynamic offsets in all sets, of each kind.
 const MAX_DYNAMIC: u32 = 16;
@@ -39,20 +39,57 @@ pub const MEMORY_TYPES: u32 = 1;
 
 /// Device extensions of the hardware and the compiler, and their versions. [`tepui_vulkan::offer`] has those of the runtime.
 const EXTENSIONS: &[(&str, u32)] = &[
+    ("VK_KHR_16bit_storage", 1),
+    ("VK_KHR_8bit_storage", 1),
+    ("VK_KHR_buffer_device_address", 1),
     ("VK_KHR_external_memory", 1),
     ("VK_KHR_external_memory_fd", 1),
     ("VK_KHR_global_priority", 1),
     ("VK_KHR_maintenance1", 2),
     ("VK_KHR_maintenance2", 1),
     ("VK_KHR_maintenance3", 1),
+    ("VK_KHR_maintenance4", 2),
+    ("VK_KHR_pipeline_executable_properties", 1),
+    ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
+    ("VK_KHR_shader_float16_int8", 1),
+    ("VK_KHR_shader_float_controls", 4),
+    ("VK_KHR_shader_integer_dot_product", 1),
+    ("VK_KHR_shader_subgroup_extended_types", 1),
+    ("VK_KHR_shader_subgroup_rotate", 2),
+    ("VK_KHR_uniform_buffer_standard_layout", 1),
+    ("VK_KHR_variable_pointers", 1),
+    ("VK_KHR_vulkan_memory_model", 3),
+    ("VK_KHR_zero_initialize_workgroup_memory", 1),
+    ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_conditional_rendering", 2),
+    ("VK_EXT_custom_border_color", 12),
     ("VK_EXT_external_memory_dma_buf", 1),
     ("VK_EXT_global_priority", 2),
+    ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_inline_uniform_block", 1),
+    ("VK_EXT_non_seamless_cube_map", 1),
+    ("VK_EXT_sampler_filter_minmax", 2),
+    ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_shader_subgroup_ballot", 1),
+    ("VK_EXT_shader_subgroup_vote", 1),
+    ("VK_EXT_subgroup_size_control", 2),
 ];
 
-fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
+/// Operations of subgroups.
+const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::BASIC
+    .union(vk::SubgroupFeatureFlags::VOTE)
+    .union(vk::SubgroupFeatureFlags::ARITHMETIC)
+    .union(vk::SubgroupFeatureFlags::BALLOT)
+    .union(vk::SubgroupFeatureFlags::SHUFFLE)
+    .union(vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE)
+    .union(vk::SubgroupFeatureFlags::CLUSTERED)
+    .union(vk::SubgroupFeatureFlags::QUAD)
+    .union(vk::SubgroupFeatureFlags::ROTATE)
+    .union(vk::SubgroupFeatureFlags::ROTATE_CLUSTERED);
+
+fn limits() -> vk::PhysicalDeviceLimits {
     let one = vk::SampleCountFlags::_1;
-    let _ = chip;
     vk::PhysicalDeviceLimits {
         // Strides of planes have 32 bits, so that larger ones need not fit.
         max_image_dimension_1d: 16383,
@@ -160,15 +197,89 @@ macro_rules! on {
 
 /// Features of Vulkan 1.0.
 fn features() -> vk::PhysicalDeviceFeatures {
-    on!(PhysicalDeviceFeatures { robust_buffer_access })
+    on!(PhysicalDeviceFeatures {
+        robust_buffer_access,
+        shader_int64,
+        shader_int16,
+        image_cube_array,
+        sampler_anisotropy,
+        texture_compression_bc,
+        texture_compression_etc2,
+        texture_compression_astc_ldr,
+        shader_image_gather_extended,
+        shader_storage_image_extended_formats,
+        shader_storage_image_read_without_format,
+        shader_storage_image_write_without_format,
+        shader_uniform_buffer_array_dynamic_indexing,
+        shader_sampled_image_array_dynamic_indexing,
+        shader_storage_buffer_array_dynamic_indexing,
+        shader_storage_image_array_dynamic_indexing,
+    })
 }
 
 /// Features of the core versions after 1.0.
 fn core_features() -> Features {
     Features {
-        v14: on!(PhysicalDeviceVulkan14Features { global_priority_query, host_image_copy }),
-        ..Features::default()
+        v11: on!(PhysicalDeviceVulkan11Features {
+            storage_buffer_16bit_access,
+            uniform_and_storage_buffer_16bit_access,
+            storage_push_constant16,
+            variable_pointers_storage_buffer,
+            variable_pointers,
+        }),
+        v12: on!(PhysicalDeviceVulkan12Features {
+            sampler_mirror_clamp_to_edge,
+            sampler_filter_minmax,
+            storage_buffer_8bit_access,
+            uniform_and_storage_buffer_8bit_access,
+            storage_push_constant8,
+            shader_float16,
+            shader_int8,
+            scalar_block_layout,
+            uniform_buffer_standard_layout,
+            shader_subgroup_extended_types,
+            subgroup_broadcast_dynamic_id,
+            buffer_device_address,
+            buffer_device_address_capture_replay,
+            vulkan_memory_model,
+            vulkan_memory_model_device_scope,
+        }),
+        v13: on!(PhysicalDeviceVulkan13Features {
+            inline_uniform_block,
+            subgroup_size_control,
+            compute_full_subgroups,
+            shader_zero_initialize_workgroup_memory,
+            shader_integer_dot_product,
+            maintenance4,
+        }),
+        v14: on!(PhysicalDeviceVulkan14Features {
+            global_priority_query,
+            shader_subgroup_rotate,
+            shader_subgroup_rotate_clustered,
+            host_image_copy,
+        }),
     }
+}
+
+fn feature_chain() -> Answers {
+    let mut a = core_features().answers();
+    // SAFETY: feature structures of the registry have truth values only.
+    unsafe {
+        a.add(on!(PhysicalDevicePipelineExecutablePropertiesFeaturesKHR {
+            pipeline_executable_info
+        }));
+        a.add(on!(PhysicalDeviceCustomBorderColorFeaturesEXT {
+            custom_border_colors,
+            custom_border_color_without_format,
+        }));
+        a.add(on!(PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }));
+        a.add(on!(PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }));
+        a.add(on!(PhysicalDeviceConditionalRenderingFeaturesEXT {
+            conditional_rendering,
+            inherited_conditional_rendering,
+        }));
+    }
+    a
 }
 
 fn property_chain(chip: &Chip) -> Answers {
@@ -180,7 +291,7 @@ fn property_chain(chip: &Chip) -> Answers {
             driver_uuid: uuid,
             subgroup_size: SUBGROUP_SIZE,
             subgroup_supported_stages: vk::ShaderStageFlags::COMPUTE,
-            subgroup_supported_operations: vk::SubgroupFeatureFlags::BASIC,
+            subgroup_supported_operations: SUBGROUP_OPERATIONS,
             max_multiview_view_count: 6,
             max_multiview_instance_index: (1 << 27) - 1,
             max_per_set_descriptors: MAX_DESCRIPTORS,
@@ -189,18 +300,33 @@ fn property_chain(chip: &Chip) -> Answers {
         },
         v12: vk::PhysicalDeviceVulkan12Properties {
             driver_id: DRIVER,
+            filter_minmax_single_component_formats: TRUE,
+            filter_minmax_image_component_mapping: TRUE,
             driver_name: vk::StringArray::from_bytes(&text("Tepui Mali")),
             driver_info: vk::StringArray::from_bytes(&text(concat!(
                 "Tepui ",
                 env!("CARGO_PKG_VERSION")
             ))),
             max_timeline_semaphore_value_difference: u64::MAX,
+            denorm_behavior_independence: vk::ShaderFloatControlsIndependence::ALL,
+            rounding_mode_independence: vk::ShaderFloatControlsIndependence::NONE,
+            shader_signed_zero_inf_nan_preserve_float16: TRUE,
+            shader_signed_zero_inf_nan_preserve_float32: TRUE,
+            shader_rounding_mode_rte_float16: TRUE,
+            shader_rounding_mode_rte_float32: TRUE,
             ..Default::default()
         },
         v13: vk::PhysicalDeviceVulkan13Properties {
             min_subgroup_size: SUBGROUP_SIZE,
             max_subgroup_size: SUBGROUP_SIZE,
             max_compute_workgroup_subgroups: 1024 / SUBGROUP_SIZE,
+            required_subgroup_size_stages: vk::ShaderStageFlags::COMPUTE,
+            max_inline_uniform_block_size: 4096,
+            max_per_stage_descriptor_inline_uniform_blocks: 32,
+            max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: 32,
+            max_descriptor_set_inline_uniform_blocks: 32,
+            max_descriptor_set_update_after_bind_inline_uniform_blocks: 32,
+            max_inline_uniform_total_size: 1 << 16,
             max_buffer_size: MAX_MEMORY,
             storage_texel_buffer_offset_alignment_bytes: 64,
             uniform_texel_buffer_offset_alignment_bytes: 64,
@@ -208,7 +334,15 @@ fn property_chain(chip: &Chip) -> Answers {
         },
         ..Properties::default()
     };
-    core.answers()
+    let mut a = core.answers();
+    // SAFETY: a structure of numbers.
+    unsafe {
+        a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
+            max_custom_border_color_samplers: MAX_SAMPLERS,
+            ..Default::default()
+        });
+    }
+    a
 }
 
 /// A number that names the chip.
@@ -252,12 +386,12 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
             device_type: vk::PhysicalDeviceType::INTEGRATED_GPU,
             device_name: vk::StringArray::from_bytes(device_name.as_bytes()),
             pipeline_cache_uuid: cache_uuid(chip),
-            limits: limits(chip),
+            limits: limits(),
             sparse_properties: vk::PhysicalDeviceSparseProperties::default(),
         },
         features: features(),
         property_chain: property_chain(chip),
-        feature_chain: core_features().answers(),
+        feature_chain: feature_chain(),
         extensions: EXTENSIONS.to_vec(),
         memory: memory(),
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],

@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tepui_vulkan::{Error, Result};
+use tepui_mali_compiler::Options;
+use tepui_vulkan::Result;
 use tepui_vulkan_kit::Variants;
-use tepui_vulkan_meta::{Program, view};
+use tepui_vulkan_kit::builder::Words;
+use tepui_vulkan_meta::{Conventions, Program, view};
 
 use crate::descriptor;
 use crate::device::Device;
-use crate::shader::Variant;
+use crate::shader::{Dynamic, Variant, compile_error};
 use crate::texture::Bytes;
 
 /// Programs that are compiled so far, and the sampler of texel fetches.
@@ -18,13 +20,21 @@ pub struct Meta {
     texels: OnceLock<Bytes>,
 }
 
+/// Conventions of the programs: words are push constants.
+const CONVENTIONS: Conventions = Conventions { threads: 64, words: Words::Push };
+
 impl Device {
     /// A program of the driver's own.
     ///
     /// # Errors
     /// When it does not compile.
     pub fn meta(&self, p: Program) -> Result<Arc<Variant>> {
-        self.meta.programs.get_or(&p, || Err(Error::unsupported("copies by programs on Mali")))
+        self.meta.programs.get_or(&p, || {
+            let mut ir = p.build(CONVENTIONS);
+            let program = tepui_mali_compiler::compile(&mut ir, &Options::default())
+                .map_err(|e| compile_error(&e))?;
+            Ok(Arc::new(Variant::new(self, &program, Dynamic::default(), false)?))
+        })
     }
 
     /// The sampler with which texels are fetched: without a filter, clamped to the edges.

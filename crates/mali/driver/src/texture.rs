@@ -131,6 +131,7 @@ fn plane(p: &Part<'_>, hw: &HwFormat, level: &Level, layer_stride: u64, at: u64)
         out.block_width_2d = astc(info.block.width_px).ok_or_else(unknown)?;
         out.block_height_2d = astc(info.block.height_px).ok_or_else(unknown)?;
         out.decode_wide = *numeric != Numeric::Srgb;
+        out.decode_hdr = *numeric == Numeric::Sfloat;
     } else {
         out.clump_format = hw.clump;
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tepui_drm::client::{RenderNode, Wait};
+use tepui_mali_compiler::{FauWord, Names, Program, StageInfo, Stats};
 use tepui_mali_driver::Mali;
 use tepui_mali_driver::device::Device;
 use tepui_mali_driver::encoder::{self, Encoder};
-use tepui_mali_driver::interface::FauWord;
 use tepui_mali_driver::kernel::{Bo, Kernel};
-use tepui_mali_driver::shader::{Code, Variant};
+use tepui_mali_driver::shader::Variant;
 use tepui_mali_driver::space::Window;
 use tepui_mali_kernel::Options;
 use tepui_sysval::SystemValue;
@@ -60,17 +60,19 @@ impl Test {
 
     fn program(&self, text: &str, last: SystemValue) -> Arc<Variant> {
         let push = |offset| FauWord::System(SystemValue::Push { offset }, 0);
-        let code = Code {
-            bytes: tepui_mali_isa::asm::assemble(text).unwrap(),
+        let program = Program {
+            code: tepui_mali_isa::asm::assemble(text).unwrap(),
             data: Vec::new(),
             fau: vec![push(0), push(4), push(8), push(12), FauWord::System(last, 0)],
             preload: 1 << 12,
-            has_64_registers: false,
-            workgroup: [64, 1, 1],
+            stage: StageInfo::Compute,
             shared_bytes: 0,
-            thread_bytes: 0,
+            workgroup_size: [64, 1, 1],
+            stats: Stats::default(),
+            locs: Vec::new(),
+            names: Names::default(),
         };
-        Arc::new(Variant::new(&self.device, &code).unwrap())
+        Arc::new(Variant::new(&self.device, &program, Default::default(), false).unwrap())
     }
 
     fn submit(&self, commands: &[&Encoder]) {
@@ -184,4 +186,34 @@ fn a_fault_loses_the_device() {
     let lost = t.device.kernel.check().unwrap_err();
     assert_eq!(lost.code, vk::Result::ERROR_DEVICE_LOST, "{lost}");
     assert_eq!(t.model.faults().len(), 1);
+}
+
+/// The text of the compute queue's stream, addresses replaced.
+fn stream_text(e: &Encoder) -> String {
+    let words = e.words(tepui_mali_driver::kernel::Queue::Compute).unwrap();
+    let mut text = String::new();
+    for word in words {
+        let line = tepui_mali_streams::text(&word.to_le_bytes());
+        // Addresses have more than 32 bits.
+        let line = match line.rsplit_once("#0x") {
+            Some((start, digits)) if digits.len() > 8 => format!("{start}#ADDRESS"),
+            _ => line,
+        };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn the_documentation_has_the_stream_of_a_dispatch() {
+    let t = Test::new();
+    let (a, b) = (t.buffer(&[0; 256]), t.buffer(&[0; 256]));
+    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let mut e = Encoder::new(&t.device);
+    e.dispatch_code(&add, &push(&a, &b, 1), &GROUPS, None).unwrap();
+    e.finish().unwrap();
+    let text = stream_text(&e);
+    let page = include_str!("../../../../docs/mali-driver.md");
+    assert!(page.contains(&format!("```text\n{text}```")), "docs/mali-driver.md lacks\n{text}");
 }

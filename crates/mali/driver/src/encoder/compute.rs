@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use tepui_mali_compiler::FauWord;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::{CsCondition, TaskAxis};
 use tepui_mali_packets::shader::{AddressMode, ComputeSizeWorkgroup, LocalStorage, Resource};
@@ -16,9 +17,8 @@ use tepui_vulkan::{Error, Result};
 use super::Encoder;
 use crate::descriptor::buffer;
 use crate::device::{DESCRIPTOR_ALIGN, packet};
-use crate::interface::FauWord;
 use crate::kernel::Queue;
-use crate::shader::Variant;
+use crate::shader::{Dynamic, Variant};
 use crate::stream::{JOBS_MASK, SCRATCH};
 
 /// Registers of RUN_COMPUTE. source: Mesa, panvk_vX_cmd_dispatch.c (`cmd_dispatch`)
@@ -43,8 +43,8 @@ const RESOURCES_ALIGN: u64 = 64;
 pub struct Compute {
     /// Addresses of sets that are pushed.
     pub pushed: [u64; MAX_SETS],
-    /// The table of resource tables, with their count.
-    resources: Option<u64>,
+    /// The table of resource tables, with their count, and the buffers with dynamic offsets that programs expect in it.
+    resources: Option<(Dynamic, u64)>,
     /// Words of uniforms, and their address.
     fau: Option<(Vec<u32>, u64)>,
 }
@@ -104,13 +104,14 @@ impl Encoder {
     }
 
     /// The table of resource tables: the driver's, with the buffers of dynamic offsets, and the sets.
-    fn resources(&mut self, inputs: &Inputs<'_>) -> Result<u64> {
-        if let Some(found) = self.compute.resources {
+    fn resources(&mut self, inputs: &Inputs<'_>, dynamic: &Dynamic) -> Result<u64> {
+        if let Some((_, found)) = self.compute.resources.filter(|r| r.0 == *dynamic) {
             return Ok(found);
         }
         let mut driver = self.device.texel_sampler()?.to_vec();
-        for set in &inputs.sets.sets {
-            for &(address, size) in &set.dynamic {
+        for (set, &count) in inputs.sets.sets.iter().zip(dynamic) {
+            for k in 0..count as usize {
+                let (address, size) = set.dynamic.get(k).copied().unwrap_or((0, 0));
                 driver.extend_from_slice(&buffer(address, size.into()));
             }
         }
@@ -126,12 +127,21 @@ impl Encoder {
             entry.pack_into(to).map_err(packet)?;
         }
         let at = self.upload(&table, RESOURCES_ALIGN)?.address | all.len() as u64;
-        self.compute.resources = Some(at);
+        self.compute.resources = Some((*dynamic, at));
         Ok(at)
     }
 
     /// The words of a program's uniforms.
-    fn words(v: &Variant, inputs: &Inputs<'_>, dispatch: &Dispatch) -> Result<Vec<u32>> {
+    fn uniform_words(
+        &mut self,
+        v: &Variant,
+        inputs: &Inputs<'_>,
+        dispatch: &Dispatch,
+    ) -> Result<Vec<u32>> {
+        let push_at = match v.fau.iter().any(|w| matches!(w, FauWord::PushAddress(_))) {
+            true => self.upload(inputs.push, 16)?.address,
+            false => 0,
+        };
         let (base, counts) = match *dispatch {
             Dispatch::Direct(base, counts) => (base, counts),
             Dispatch::Indirect(base, _) => (base, [0; 3]),
@@ -149,13 +159,14 @@ impl Encoder {
                     base[usize::from(axis) % 3]
                 }
                 FauWord::Constant(value) => value,
+                FauWord::PushAddress(half) => (push_at >> (32 * u32::from(half))) as u32,
                 FauWord::DataAddress(half) => (v.data_address() >> (32 * u32::from(half))) as u32,
                 FauWord::Unused => 0,
                 FauWord::System(value, _) => {
                     return Err(Error::unsupported(format!("{value:?} in dispatches on Mali")));
                 }
-                FauWord::Buffer { .. } => {
-                    return Err(Error::unsupported("words of buffers as uniforms on Mali"));
+                FauWord::Buffer { .. } | FauWord::Viewport { .. } | FauWord::TileConversion(_) => {
+                    return Err(Error::unsupported(format!("{w:?} in dispatches on Mali")));
                 }
             })
         };
@@ -182,7 +193,7 @@ impl Encoder {
     /// The descriptor of the memory of threads and workgroups.
     fn local_storage(&mut self, v: &Variant, groups: Option<[u32; 3]>) -> Result<u64> {
         let mut storage = LocalStorage::default();
-        if let Some(threads) = self.device.thread_memory(v.thread_bytes)? {
+        if let Some(threads) = self.device.thread_memory(v.stats.scratch)? {
             storage.tls_size = threads.log2_bytes - 4;
             storage.tls_address_mode = AddressMode::Packed;
             storage.tls_base_pointer = threads.memory.address >> 8;
@@ -252,8 +263,8 @@ impl Encoder {
             })
             .filter(|_| counts.is_none())
             .collect();
-        let resources = self.resources(inputs)?;
-        let words = Encoder::words(v, inputs, dispatch)?;
+        let resources = self.resources(inputs, &v.dynamic)?;
+        let words = self.uniform_words(v, inputs, dispatch)?;
         let fau = self.fau(words, !written.is_empty())?;
         let storage = self.local_storage(v, counts)?;
         self.keep(v);
@@ -266,7 +277,7 @@ impl Encoder {
         let mut size = [0; ComputeSizeWorkgroup::SIZE_BYTES];
         workgroup.pack_into(&mut size).map_err(packet)?;
         let size = size.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
-        let threads = self.device.threads_of_core() >> u32::from(v.has_64_registers);
+        let threads = self.device.threads_of_core() >> u32::from(v.stats.is_half());
         let (axis, increment) = match counts {
             Some(_) => task(v.workgroup, threads),
             None => (TaskAxis::X, (threads / v.workgroup.iter().product::<u32>().max(1)).max(1)),

@@ -76,6 +76,14 @@ impl Encoder {
         self.threads.clear();
     }
 
+    /// The instructions of a queue's stream.
+    ///
+    /// # Errors
+    /// When a value did not fit into its field.
+    pub fn words(&self, queue: Queue) -> Result<&[u64]> {
+        Ok(self.queues.words().map_err(packet)?[queue as usize])
+    }
+
     /// Room in memory that the GPU reads and writes.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ impl backend::Encoder<Mali> for Encoder {
         self.push_sets(&mut state.compute_sets)?;
         let pushed = self.compute.pushed;
         let inputs = Inputs { sets: &state.compute_sets, pushed, push: &state.push };
-        self.dispatch_program(shader.only(), &inputs, dispatch, state.condition)
+        self.dispatch_program(shader.only()?, &inputs, dispatch, state.condition)
     }
 
     fn barrier(&mut self, dependency: &Dependency<Mali>, _within: Within) -> Result<Ordering> {
