@@ -39,11 +39,13 @@ pub enum OwnGpu {
     Skylake,
     /// Tiger Lake.
     TigerLake,
+    /// Mali-G610.
+    MaliG610,
 }
 
 impl OwnGpu {
     /// All of them.
-    pub const ALL: [OwnGpu; 3] = [OwnGpu::M1, OwnGpu::Skylake, OwnGpu::TigerLake];
+    pub const ALL: [OwnGpu; 4] = [OwnGpu::M1, OwnGpu::Skylake, OwnGpu::TigerLake, OwnGpu::MaliG610];
 
     /// Its name as an argument of `tepui run --gpu`.
     #[must_use]
@@ -52,6 +54,7 @@ impl OwnGpu {
             OwnGpu::M1 => "m1",
             OwnGpu::Skylake => "skl",
             OwnGpu::TigerLake => "tgl",
+            OwnGpu::MaliG610 => "mali-g610",
         }
     }
 
@@ -61,6 +64,7 @@ impl OwnGpu {
             OwnGpu::M1 => "m1-pro",
             OwnGpu::Skylake => "skl",
             OwnGpu::TigerLake => "tgl",
+            OwnGpu::MaliG610 => "mali-g610",
         }
     }
 }
@@ -124,6 +128,7 @@ impl Driver {
             Driver::Tepui(OwnGpu::M1, _) => "tepui",
             Driver::Tepui(OwnGpu::Skylake, _) => "tepui-skl",
             Driver::Tepui(OwnGpu::TigerLake, _) => "tepui-tgl",
+            Driver::Tepui(OwnGpu::MaliG610, _) => "tepui-mali-g610",
         }
     }
 
@@ -146,7 +151,7 @@ impl Driver {
             Driver::Skylake
             | Driver::TigerLake
             | Driver::Tepui(OwnGpu::Skylake | OwnGpu::TigerLake, _) => "Intel",
-            Driver::Mali => "Mali-G610",
+            Driver::Mali | Driver::Tepui(OwnGpu::MaliG610, _) => "Mali-G610",
             Driver::Tepui(OwnGpu::M1, Variant::Node) => "Apple M1 Pro",
             Driver::M1 | Driver::Tepui(OwnGpu::M1, _) => "Apple M1",
         }

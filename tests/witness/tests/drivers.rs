@@ -2,7 +2,8 @@
 //! compares the buffers.
 //!
 //! Each case is a test on each driver: `m1::CASE` (Honeykrisp on the virtual M1), `skl::CASE` (Mesa's ANV on the virtual Skylake),
-//! `tepui::CASE`, `tepui-skl::CASE` and `tepui-tgl::CASE` (Tepui's own driver on the virtual M1, Skylake and Tiger Lake). One in four
+//! `tepui::CASE`, `tepui-skl::CASE` and `tepui-tgl::CASE` (Tepui's own driver on the virtual M1, Skylake and Tiger Lake), and for the
+//! groups of [`COMPUTE`] `tepui-mali-g610::CASE` (the same on the virtual Mali-G610). One in four
 //! is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if the variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If
 //! `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on the virtual Mali-G610, all of it arm64 programs):
 //! one in eight if it is `slice`, the long ones only if it is `all`.
@@ -66,6 +67,49 @@ const DRAWN: &[&str] = &[
     "samples",
     "stencil",
     "target",
+];
+
+/// Groups of dispatches and copies, which Tepui's driver runs on the virtual Mali-G610.
+const COMPUTE: &[&str] = &[
+    "algorithms",
+    "atomics",
+    "blocks",
+    "border",
+    "codecs",
+    "commands",
+    "compiled",
+    "control",
+    "convert",
+    "copy",
+    "f16",
+    "f32",
+    "fetch",
+    "fetch_copied",
+    "filter",
+    "gather",
+    "gradient",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "image",
+    "level",
+    "memory",
+    "offset",
+    "query",
+    "reduction",
+    "shadow",
+    "shape",
+    "shape_filter",
+    "subgroup",
+    "texel_buffer",
+    "texel_words",
+    "texture",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    "view",
 ];
 
 /// Groups that Tepui's driver runs on a render node, too.
@@ -375,6 +419,13 @@ fn own_drivers(group: &str) -> Vec<Driver> {
     let mut drivers = Vec::new();
     for gpu in OwnGpu::ALL {
         let mut push = |variant| drivers.push(Driver::Tepui(gpu, variant));
+        if gpu == OwnGpu::MaliG610 {
+            // The driver has no draws yet.
+            if COMPUTE.contains(&group) {
+                push(Variant::Whole);
+            }
+            continue;
+        }
         push(Variant::Whole);
         if DRAWN.contains(&group) {
             [Variant::Libraries, Variant::Dynamic, Variant::Objects]
