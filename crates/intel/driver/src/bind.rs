@@ -46,7 +46,8 @@ pub fn placements(sets: &[Option<Arc<SetLayout<Intel>>>]) -> Vec<SetBinding> {
                 },
                 // Planes are elements of their own.
                 stride: b.stride[0] / b.planes.max(1),
-                bindless: b.updates_after_bind,
+                // The record of a block is written with its set, and is not at the place of its bytes.
+                bindless: b.updates_after_bind && b.ty != DescriptorType::InlineUniformBlock,
                 dynamic: b.ty.is_dynamic(),
             });
         }
