@@ -1,18 +1,40 @@
-//! Multiview: a draw is repeated for each view, which renders to the layer of its index. source:
-//! Mesa, hk_shader.c, hk_lower_multiview
+//! Multiview: a draw is repeated for each view, which renders to the layer of its index. The last stage before the rasteriser
+//! writes the layer. source: Mesa, hk_shader.c, hk_lower_multiview; brw_nir_lower_multiview
 
 use tepui_ir::{
-    Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Stage, Type,
+    Attrs, Builder, Builtin, Interp, IoLoc, IoSlot, NumKind, Op, Region, Sampling, Shader, Stage,
+    Type,
 };
 
-/// Writes the layer at the end of a vertex shader.
+/// Writes the layer at the end of a vertex or tessellation evaluation shader, and before each vertex that a geometry shader emits.
 pub fn run(s: &mut Shader) -> bool {
-    if s.info.stage != Stage::Vertex {
-        return false;
+    match s.info.stage {
+        Stage::Vertex | Stage::TessEvaluation => {
+            let root = s.root;
+            let end = s.regions[root].insts.pop();
+            write_layer(s, root);
+            s.regions[root].insts.extend(end);
+            true
+        }
+        Stage::Geometry => {
+            let regions: Vec<Region> = s.regions.keys().collect();
+            for region in regions {
+                for inst in std::mem::take(&mut s.regions[region].insts) {
+                    if s.insts[inst].op == Op::EmitVertex {
+                        write_layer(s, region);
+                    }
+                    s.regions[region].insts.push(inst);
+                }
+            }
+            true
+        }
+        Stage::Compute | Stage::TessControl | Stage::Fragment => false,
     }
-    let root = s.root;
-    let end = s.regions[root].insts.pop();
-    let mut b = Builder::at(s, root);
+}
+
+/// Appends the store of the layer to a region.
+fn write_layer(s: &mut Shader, region: Region) {
+    let mut b = Builder::at(s, region);
     let view = b.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::ViewIndex), &[], Type::B32);
     let zero = b.u32(0);
     let layer = IoSlot {
@@ -24,6 +46,4 @@ pub fn run(s: &mut Shader) -> bool {
         sampling: Sampling::Center,
     };
     b.effect(Op::StoreOutput, Attrs::Io(layer), &[view, zero]);
-    s.regions[root].insts.extend(end);
-    true
 }

@@ -315,6 +315,8 @@ fn core_features() -> Features {
             uniform_and_storage_buffer_16bit_access,
             storage_push_constant16,
             multiview,
+            multiview_geometry_shader,
+            multiview_tessellation_shader,
             shader_draw_parameters,
             sampler_ycbcr_conversion,
             variable_pointers_storage_buffer,

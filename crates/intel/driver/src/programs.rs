@@ -55,12 +55,13 @@ impl Programs {
         if let (Some(control), Some(evaluation)) = (shaders.control, shaders.evaluation) {
             let patch = Some(control.patch(evaluation, state.patch_points.min(32) as u8));
             out.stages[1] = Some(control.before_pixels(GeometryKey { patch, ..plain })?);
-            let key = GeometryKey { patch, feeds_stage: has_geometry, ..plain };
+            let several_views = several_views && !has_geometry;
+            let key = GeometryKey { patch, feeds_stage: has_geometry, several_views };
             out.stages[2] = Some(evaluation.before_pixels(key)?);
             out.tessellator = Some(control.tessellators(evaluation));
         }
         if let Some(geometry) = shaders.geometry {
-            out.stages[3] = Some(geometry.before_pixels(plain)?);
+            out.stages[3] = Some(geometry.before_pixels(GeometryKey { several_views, ..plain })?);
         }
         if let Some(fragment) = shaders.fragment.filter(|_| !state.discard) {
             out.stages[4] = Some(fragment.fragment(FragmentKey::of(state))?);

@@ -261,7 +261,7 @@ pub struct Shader {
 pub struct GeometryKey {
     /// Vertices go to another stage before the rasteriser.
     pub feeds_stage: bool,
-    /// Several views: the layer is the number of the view.
+    /// Several views, and no stage before the rasteriser follows: the layer is the number of the view.
     pub several_views: bool,
     /// The entry of a patch, of tessellation shaders.
     pub patch: Option<PatchInterface>,
