@@ -3,6 +3,8 @@
 //! A draw makes binding tables and constants if what they are made of changed, the packets whose state changed
 //! ([`crate::graphics`]), and the primitive.
 
+use std::sync::Arc;
+
 use tepui_intel_compiler::stage::{VertexElement, VertexInfo};
 use tepui_intel_compiler::vue::Setup;
 use tepui_intel_packets::bindings::{
@@ -57,6 +59,8 @@ pub struct Graphics {
     block: u64,
     /// Binding tables and sampler tables of the stages.
     tables: [[u32; 2]; STAGES.len()],
+    /// Constants of the stages that were emitted.
+    constants: [Option<State3dConstantBody>; STAGES.len()],
     /// The index buffer that was emitted.
     index: Option<IndexBuffer>,
     /// Bytes of an index of the last draw.
@@ -86,8 +90,10 @@ pub struct Parts<'a> {
     pub pushed: PushedSets,
     /// Push constants.
     pub push: &'a [u8; MAX_PUSH],
-    /// Sets, push constants or targets changed since the last draw.
+    /// Sets, targets or the size of patches changed since the last draw.
     pub rebinds: bool,
+    /// Push constants changed since the last draw.
+    pub pushes: bool,
     /// Addresses and sizes of vertex buffers.
     pub buffers: &'a [(u64, u64); MAX_VERTEX],
     /// Index buffer.
@@ -115,15 +121,17 @@ impl Encoder {
         let (_, info) = p.programs.vertex()?;
         self.take_programs(p.programs)?;
         let index = p.index.filter(|_| draw.is_indexed());
-        let attributes = p.state.attributes.iter().flatten();
-        let used = attributes.fold(0u64, |all, a| all | 1 << a.binding);
-        let vertices = p.buffers.iter().enumerate().filter(|b| used >> b.0 & 1 != 0);
-        let indices = index.map(|i| (INDICES, i.address, i.size));
-        let all: Vec<_> = vertices.map(|(k, &(at, size))| (k, at, size)).chain(indices).collect();
-        self.reads_vertices(&all);
+        let g = &self.graphics;
+        if g.causes.contains(Causes::BUFFERS)
+            || g.changed.0.contains(Groups::VERTEX_ATTRIBUTES)
+            || index.is_some() && g.index != index
+        {
+            self.reads_buffers(p, index);
+        }
         let views = (0..32).filter(|v| p.views >> v & 1 != 0);
         let first = if p.views == 0 { 0 } else { p.views.trailing_zeros() };
-        self.bind_stages(p, first, p.rebinds)?;
+        // The number of the view is among the constants.
+        self.bind_stages(p, first, p.pushes || p.views != 0)?;
         self.emit_rules(p, index)?;
         self.index_buffer(index)?;
         self.primitives(p.condition, info, draw)?;
@@ -132,6 +140,16 @@ impl Encoder {
             self.primitives(p.condition, info, draw)?;
         }
         Ok(())
+    }
+
+    /// Notes the vertex buffers and the index buffer of a draw.
+    fn reads_buffers(&mut self, p: &Parts<'_>, index: Option<IndexBuffer>) {
+        let attributes = p.state.attributes.iter().flatten();
+        let used = attributes.fold(0u64, |all, a| all | 1 << a.binding);
+        let vertices = p.buffers.iter().enumerate().filter(|b| used >> b.0 & 1 != 0);
+        let indices = index.map(|i| (INDICES, i.address, i.size));
+        let all: Vec<_> = vertices.map(|(k, &(at, size))| (k, at, size)).chain(indices).collect();
+        self.reads_vertices(&all);
     }
 
     /// A draw whose number in memory is not the predicate's, which is for a condition: what is not drawn has no instances.
@@ -206,11 +224,13 @@ impl Encoder {
     }
 
     /// Binding tables, samplers and constants.
-    fn bind_stages(&mut self, p: &Parts<'_>, view: u32, rebinds: bool) -> Result<()> {
+    fn bind_stages(&mut self, p: &Parts<'_>, view: u32, pushes: bool) -> Result<()> {
         let changes = Causes::SHADERS | Causes::RENDERING;
         let moved = self.tables.last().map_or(0, |c| c.address) != self.graphics.block;
-        let rebinds = rebinds || moved || self.graphics.causes.intersects(changes);
-        if !rebinds {
+        // The tables of another view are the same.
+        let is_first = view == 0 || view == p.views.trailing_zeros();
+        let rebinds = is_first && p.rebinds || moved || self.graphics.causes.intersects(changes);
+        if !rebinds && !pushes {
             return self.prepare(Mode::Graphics, Partition::Plain);
         }
         let colours = self.targets.as_ref().map(|t| (t.states, t.colours, t.nothing));
@@ -230,13 +250,44 @@ impl Encoder {
             patch_vertices: p.state.patch_points,
         };
         let stages = &p.programs.stages;
+        if rebinds {
+            self.bind_tables(stages, &inputs)?;
+        }
+        self.prepare(Mode::Graphics, Partition::Plain)?;
+        // Constants take effect with the pointer to the binding table. source: SKL PRM volume 2a, 3DSTATE_CONSTANT_VS
+        let spare = std::mem::take(&mut self.spare);
+        let mut out = Out::reuse(self.device.generation(), spare);
+        let mut bodies = [None; STAGES.len()];
+        for (k, (stage, v)) in STAGES.into_iter().zip(stages).enumerate() {
+            let body = match v {
+                Some(v) => self.stage_constants(v, &inputs)?,
+                None => State3dConstantBody::default(),
+            };
+            bodies[k] = Some(body);
+            if v.is_some() || self.graphics.constants[k] != bodies[k] {
+                constants(stage, body, &mut out)?;
+                pointers(stage, self.graphics.tables[k].map(u64::from), &mut out)?;
+            }
+        }
+        self.graphics.constants = bodies;
+        self.emit_bytes(&out.bytes)?;
+        self.spare = out.bytes;
+        Ok(())
+    }
+
+    /// Binding tables and sampler tables of all stages.
+    fn bind_tables(
+        &mut self,
+        stages: &[Option<Arc<Variant>>; STAGES.len()],
+        inputs: &Inputs<'_>,
+    ) -> Result<()> {
         let mut tables = [[0; 2]; STAGES.len()];
         // Tables of one draw are in one block: a second try finds room in the block that the first one began.
         for _ in 0..2 {
             let block = self.tables.last().map(|c| c.address);
             for (to, v) in tables.iter_mut().zip(stages) {
                 if let Some(v) = v {
-                    *to = [self.binding_table(v, &inputs)?, self.sampler_table(v, &inputs)?];
+                    *to = [self.binding_table(v, inputs)?, self.sampler_table(v, inputs)?];
                 }
             }
             if self.tables.last().map(|c| c.address) == block {
@@ -245,20 +296,7 @@ impl Encoder {
         }
         self.graphics.block = self.tables.last().map_or(0, |c| c.address);
         self.graphics.tables = tables;
-        self.prepare(Mode::Graphics, Partition::Plain)?;
-        // Constants take effect with the pointer to the binding table. source: SKL PRM volume 2a, 3DSTATE_CONSTANT_VS
-        let mut out = Out::new(self.device.generation());
-        for (stage, v) in STAGES.into_iter().zip(stages) {
-            let body = match v {
-                Some(v) => self.stage_constants(v, &inputs)?,
-                None => State3dConstantBody::default(),
-            };
-            constants(stage, body, &mut out)?;
-        }
-        for (stage, table) in STAGES.into_iter().zip(tables) {
-            pointers(stage, table.map(u64::from), &mut out)?;
-        }
-        self.emit_bytes(&out.bytes)
+        Ok(())
     }
 
     /// Constants of a stage in memory.
@@ -267,11 +305,12 @@ impl Encoder {
         if registers == 0 {
             return Ok(State3dConstantBody::default());
         }
-        let mut bytes = vec![0; 32 * registers as usize];
-        for (to, &w) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&v.places.words) {
-            *to = inputs.word(v, w).to_le_bytes();
+        let size = 32 * registers as usize;
+        let at = self.reserve_state(size as u64, 64)?;
+        for (k, &w) in v.places.words.iter().take(size / 4).enumerate() {
+            // SAFETY: the place is new and has as many words.
+            unsafe { at.host.cast::<u32>().add(k).write_unaligned(inputs.word(v, w).to_le()) };
         }
-        let at = self.upload_state(&bytes, 64)?;
         Ok(State3dConstantBody {
             read_length_3: registers,
             buffer_3: at.address,
@@ -281,6 +320,17 @@ impl Encoder {
 
     /// Emits the packets whose state changed.
     fn emit_rules(&mut self, p: &Parts<'_>, index: Option<IndexBuffer>) -> Result<()> {
+        let index_bytes = index.map_or(0, |i| i.index_bytes);
+        if index_bytes != self.graphics.index_bytes {
+            self.graphics.index_bytes = index_bytes;
+            self.graphics.causes |= Causes::INDEX;
+        }
+        let Some(targets) = self.targets.clone() else {
+            return Err(Error::unsupported("a draw outside of a rendering"));
+        };
+        if self.graphics.causes.is_empty() && self.graphics.changed.0.is_empty() {
+            return Ok(());
+        }
         let generation = self.device.generation();
         let mut scratch = [(0, 0); STAGES.len()];
         for ((to, stage), v) in scratch.iter_mut().zip(STAGES).zip(&p.programs.stages) {
@@ -290,15 +340,7 @@ impl Encoder {
                 self.scratch.push(s);
             }
         }
-        let index_bytes = index.map_or(0, |i| i.index_bytes);
-        if index_bytes != self.graphics.index_bytes {
-            self.graphics.index_bytes = index_bytes;
-            self.graphics.causes |= Causes::INDEX;
-        }
-        let Some(setup) = self.graphics.setup.clone() else { return Ok(()) };
-        let Some(targets) = self.targets.clone() else {
-            return Err(Error::unsupported("a draw outside of a rendering"));
-        };
+        let Some(setup) = self.graphics.setup.take() else { return Ok(()) };
         let (vertex, vertex_info) = p.programs.vertex()?;
         let context = Context {
             generation,
@@ -324,30 +366,40 @@ impl Encoder {
             captures: p.programs.captures(),
             feedback: p.feedback,
         };
+        let emitted = self.emit_changed(&context);
+        self.graphics.setup = Some(setup);
+        emitted
+    }
+
+    /// Emits what differs from what was emitted last, of the rules whose causes have changed.
+    fn emit_changed(&mut self, context: &Context<'_>) -> Result<()> {
+        let generation = context.generation;
         let causes = std::mem::take(&mut self.graphics.causes);
         let changed = std::mem::replace(&mut self.graphics.changed.0, Groups::empty());
         self.graphics.emitted.resize_with(RULES.len(), Vec::new);
+        let mut out = Out::reuse(generation, std::mem::take(&mut self.spare));
         for (k, rule) in RULES.iter().enumerate() {
             if !rule.groups.intersects(changed) && !rule.causes.intersects(causes) {
                 continue;
             }
-            let mut out = Out::new(generation);
+            out.bytes.clear();
             let (Kind::Packets(make) | Kind::State { make, .. }) = rule.kind;
-            make(&context, &mut out)?;
+            make(context, &mut out)?;
             if self.graphics.emitted[k] == out.bytes {
                 continue;
             }
+            self.graphics.emitted[k].clone_from(&out.bytes);
             match rule.kind {
                 Kind::Packets(_) => self.emit_bytes(&out.bytes)?,
                 Kind::State { align, point, .. } => {
                     let at = self.upload_state(&out.bytes, align)?;
-                    let mut pointer = Out::new(generation);
-                    point(at.address - space::DYNAMIC, &mut pointer)?;
-                    self.emit_bytes(&pointer.bytes)?;
+                    out.bytes.clear();
+                    point(at.address - space::DYNAMIC, &mut out)?;
+                    self.emit_bytes(&out.bytes)?;
                 }
             }
-            self.graphics.emitted[k] = out.bytes;
         }
+        self.spare = out.bytes;
         Ok(())
     }
 

@@ -232,6 +232,7 @@ impl MetaEncoder for Encoder {
                 pushed: PushedSets::default(),
                 push: &push,
                 rebinds: true,
+                pushes: true,
                 buffers: &[(0, 0); MAX_VERTEX],
                 index: None,
                 views: 0,

@@ -36,6 +36,7 @@ use tepui_vulkan_kit::arena::Upload as Place;
 use crate::device::{Device, Scratch, Upload, packet};
 use crate::graphics::Out;
 use crate::kernel::Bo;
+use crate::programs::Programs;
 use crate::shader::Variant;
 
 use batch::Batch;
@@ -59,6 +60,10 @@ pub struct Encoder {
     surfaces: Arena<Bo>,
     hardware: Hardware,
     graphics: Graphics,
+    /// Programs of the application's last draw, and whether it had several views.
+    bound: Option<(Programs, bool)>,
+    /// Memory for packets.
+    spare: Vec<u8>,
     /// The rendering that draws go to.
     targets: Option<Targets>,
     /// Sets that are pushed, of compute pipelines.
@@ -93,6 +98,8 @@ impl Encoder {
             surfaces: Arena::default(),
             hardware: Hardware::default(),
             graphics: Graphics::default(),
+            bound: None,
+            spare: Vec::new(),
             targets: None,
             pushed: PushedSets::default(),
             keep: Vec::new(),
@@ -112,6 +119,7 @@ impl Encoder {
         }
         self.hardware = Hardware::default();
         self.graphics = Graphics::default();
+        self.bound = None;
         self.targets = None;
         self.pushed = PushedSets::default();
         self.keep.clear();

@@ -33,18 +33,27 @@ impl DrawEncoder<Intel> for Encoder {
             fragment: state.bound.fragment.as_deref(),
             expanded: vk::ShaderStageFlags::empty(),
         };
-        let Some(programs) = Programs::new(&stages, &state.graphics, views != 0)? else {
-            return Ok(());
-        };
         let changed = std::mem::replace(&mut state.changed, Groups::empty());
+        let is_same = !state.shaders_changed && !changed.intersects(OF_PROGRAMS);
+        let bound = self.bound.take().filter(|b| is_same && b.1 == (views != 0));
+        let programs = match bound {
+            Some((programs, _)) => programs,
+            None => match Programs::new(&stages, &state.graphics, views != 0)? {
+                Some(programs) => programs,
+                None => {
+                    // State that has changed counts for the next draw.
+                    self.graphics.changed.0 |= changed;
+                    return Ok(());
+                }
+            },
+        };
         self.graphics.changed.0 |= changed;
         if std::mem::take(&mut state.vertex_buffers_changed) {
             self.graphics.causes |= Causes::BUFFERS;
         }
         state.shaders_changed = false;
-        let rebinds = changed.contains(Groups::PATCH)
-            | std::mem::take(&mut state.push_changed)
-            | (state.graphics_sets.changed != 0);
+        let pushes = std::mem::take(&mut state.push_changed);
+        let rebinds = changed.contains(Groups::PATCH) | (state.graphics_sets.changed != 0);
         self.graphics.pushed = self.push_sets(&mut state.graphics_sets, self.graphics.pushed)?;
         let buffers = state.vertex_buffers.map(|b| (b.address, b.size));
         let parts = Parts {
@@ -54,6 +63,7 @@ impl DrawEncoder<Intel> for Encoder {
             pushed: self.graphics.pushed,
             push: &state.push,
             rebinds,
+            pushes,
             buffers: &buffers,
             index: state.index,
             views,
@@ -61,9 +71,18 @@ impl DrawEncoder<Intel> for Encoder {
             is_counted: true,
             feedback: state.feedback.active.then_some(&state.feedback.buffers),
         };
-        self.draw_parts(&parts, draw)
+        self.draw_parts(&parts, draw)?;
+        self.bound = Some((programs, views != 0));
+        Ok(())
     }
 }
+
+/// Groups of state that programs are compiled for.
+const OF_PROGRAMS: Groups = Groups::SAMPLES
+    .union(Groups::ALPHA_TO_COVERAGE)
+    .union(Groups::DISCARD)
+    .union(Groups::PATCH)
+    .union(Groups::FIXED);
 
 impl backend::Encoder<Intel> for Encoder {
     fn reset(&mut self) {

@@ -108,6 +108,12 @@ impl Out {
         Out { bytes: Vec::new(), revision: tepui_intel_packets::revision(generation) }
     }
 
+    /// Nothing, in memory that is reused.
+    pub fn reuse(generation: Generation, mut bytes: Vec<u8>) -> Out {
+        bytes.clear();
+        Out { bytes, ..Out::new(generation) }
+    }
+
     /// Appends a packet.
     ///
     /// # Errors
