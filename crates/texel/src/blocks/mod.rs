@@ -142,7 +142,7 @@ impl Blocks {
         // SAFETY: `BlockQuad` has the promise that blocks can be read.
         let located = unsafe { Located::new(pool, codec, unpacker.format, host) };
         if let Some(grid) = sizes.grid(bounds) {
-            kernels.locate_grid(located, level, sizes, grid, axes, &mut places, &mut found);
+            kernels.locate_grid(located, level, grid, axes, &mut places, &mut found);
         } else {
             kernels.block_corners(level, sizes, axes, &mut offsets, &mut places);
             kernels.locate(located, &offsets, exec, &mut places, &mut found);

@@ -27,6 +27,16 @@ pub struct BlockSizes {
 /// Blocks along an axis of a grid that is located at once.
 pub const GRID: u32 = 4;
 
+/// At most [`GRID`] blocks along each of two axes.
+#[derive(Clone, Copy)]
+pub struct BlockGrid {
+    sizes: BlockSizes,
+    /// The first block along both axes.
+    first: [u32; 2],
+    /// The last one.
+    last: [u32; 2],
+}
+
 impl BlockSizes {
     /// The block of a texel along an axis, and the texel's number in it.
     #[inline(always)]
@@ -39,13 +49,13 @@ impl BlockSizes {
         }
     }
 
-    /// First and last block, along both axes, of the texels between two; `None` if that is a larger grid than [`locate_grid`] takes.
+    /// The blocks of the texels between two; `None` if they are more than [`locate_grid`] takes.
     #[inline(always)]
-    pub fn grid(&self, [low, high]: [[u32; 2]; 2]) -> Option<[[u32; 2]; 2]> {
+    pub fn grid(self, [low, high]: [[u32; 2]; 2]) -> Option<BlockGrid> {
         let block = |at: [u32; 2]| [self.split(0)(at[0]).0, self.split(1)(at[1]).0];
         let [first, last] = [block(low), block(high)];
         let fits = |a: usize| last[a].wrapping_sub(first[a]) < GRID;
-        (fits(0) && fits(1)).then_some([first, last])
+        (fits(0) && fits(1)).then_some(BlockGrid { sizes: self, first, last })
     }
 }
 
@@ -155,12 +165,12 @@ pub fn locate<const N: usize, const WIDTH: usize>(
 pub fn locate_grid<const N: usize, U: TextureUnit, const WIDTH: usize>(
     located: Located<'_>,
     level: &U::Level,
-    sizes: BlockSizes,
-    [first, last]: [[u32; 2]; 2],
+    grid: BlockGrid,
     axes: &[Axis<N>; 3],
     places: &mut [Row<N>; 4],
     found: &mut bool,
 ) {
+    let BlockGrid { sizes, first, last } = grid;
     let BlockSizes { shift, texels: [width, _], texel_shift: texel } = sizes;
     // Places of the grid's blocks; those of lanes without a texel are of any.
     let mut table = [0u32; (GRID * GRID) as usize];

@@ -12,8 +12,8 @@ mod places;
 mod words;
 
 pub use self::blend::{Quad, Tap};
-pub use self::blocks::BlockSizes;
 pub(crate) use self::blocks::Located;
+pub use self::blocks::{BlockGrid, BlockSizes};
 pub use self::deliver::{Pick, Result};
 pub use self::host::Vectors;
 pub use self::places::Placed;
@@ -136,7 +136,7 @@ kernels! {
     /// Adds the places of decoded blocks to those of texels within them, unless two blocks have the same place.
     locate(located: Located<'_>, offsets: &[Row<N>; 4], exec: u32, places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate::<N, WIDTH>;
     /// The places of texels of a small grid of blocks.
-    locate_grid(located: Located<'_>, level: &U::Level, sizes: BlockSizes, grid: [[u32; 2]; 2], axes: &[Axis<N>; 3], places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate_grid::<N, U, WIDTH>;
+    locate_grid(located: Located<'_>, level: &U::Level, grid: BlockGrid, axes: &[Axis<N>; 3], places: &mut [Row<N>; 4], found: &mut bool) = blocks::locate_grid::<N, U, WIDTH>;
     /// The lowest and the highest of columns and of lines, two in each lane of `exec`.
     bounds(at: &[[&Ints<N>; 2]; 2], exec: u32, out: &mut [[u32; 2]; 2]) = places::bounds::<N>;
     /// Whether lanes stand side by side in one line.
