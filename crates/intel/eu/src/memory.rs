@@ -85,6 +85,7 @@ pub const STATE: usize = at(16);
 /// cr0.
 pub const CONTROL: usize = at(18);
 /// Bytes of one architecture register.
+#[cfg(target_arch = "x86_64")]
 pub const CONTROL_END: usize = CONTROL + REGISTER_BYTES;
 /// n0.
 pub const NOTIFICATION: usize = at(19);

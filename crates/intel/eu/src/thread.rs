@@ -103,6 +103,10 @@ impl std::fmt::Display for Counts {
 
 /// State of a thread for translated code, in addition to the registers.
 #[derive(Debug, Default)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "only translated code reads all of it")
+)]
 pub(crate) struct HostState {
     /// Operations that may still be executed.
     pub left: i64,

@@ -16,13 +16,27 @@
 //! offsets, the masks of its channels and the fields of `HostState`, nothing else. So a program cannot make code that
 //! accesses other addresses.
 
+#[cfg(target_arch = "x86_64")]
 mod block;
+#[cfg(target_arch = "x86_64")]
 mod code;
+#[cfg(target_arch = "x86_64")]
 mod flow;
+#[cfg(target_arch = "x86_64")]
 mod kind;
+#[cfg(not(target_arch = "x86_64"))]
+mod none;
+#[cfg(target_arch = "x86_64")]
 mod templates;
 
+#[cfg(target_arch = "x86_64")]
+use block::translate;
+#[cfg(target_arch = "x86_64")]
 pub use code::{Continuation, Translated, Units};
+#[cfg(not(target_arch = "x86_64"))]
+use none::translate;
+#[cfg(not(target_arch = "x86_64"))]
+pub use none::{Continuation, Translated, Units};
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -66,6 +80,6 @@ impl LazyTranslation {
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return None;
         }
-        translated.get_or_init(|| block::translate(ops, mode)).as_ref()
+        translated.get_or_init(|| translate(ops, mode)).as_ref()
     }
 }

@@ -7,7 +7,9 @@ use tepui_intel_packets::output::{
     LogicOpFunction, State3dBlendStatePointers, State3dCcStatePointers,
 };
 use tepui_raster::Compare;
-use tepui_texel::{Floats, Vectors};
+use tepui_texel::Floats;
+#[cfg(target_arch = "x86_64")]
+use tepui_texel::Vectors;
 
 use super::UNIT;
 use super::depth::compare;

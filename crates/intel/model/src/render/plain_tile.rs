@@ -1,7 +1,9 @@
 //! Depth of a tile, read from and written to a level that is contiguous in host memory.
 
 use tepui_raster::{DepthStencil, TILE_SIDE};
-use tepui_texel::{LevelLayout, Vectors};
+use tepui_texel::LevelLayout;
+#[cfg(target_arch = "x86_64")]
+use tepui_texel::Vectors;
 
 use super::MAX_SAMPLES;
 use super::depth::DepthFormat;

@@ -1,6 +1,7 @@
 //! Positions of pixels, and values of a primitive there, for all channels of a message.
 
 use tepui_raster::WindowPlane;
+#[cfg(target_arch = "x86_64")]
 use tepui_texel::Vectors;
 
 use super::geometry::{Barycentrics, value};

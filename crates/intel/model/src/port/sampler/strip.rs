@@ -4,7 +4,9 @@
 //! results.
 
 use tepui_intel_eu::{Message, ThreadView};
-use tepui_texel::{LevelLayout, Row, Tap, Vectors};
+#[cfg(target_arch = "x86_64")]
+use tepui_texel::Vectors;
+use tepui_texel::{LevelLayout, Row, Tap};
 
 use super::super::Ports;
 use super::super::plain::{PlainLevel, transposed};
