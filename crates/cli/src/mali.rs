@@ -18,7 +18,7 @@ pub fn options(registers: u16, robust: bool) -> Options<'static> {
     Options { registers, robust, ..Options::default() }
 }
 
-/// What is printed of the passes.
+/// Output of the passes that is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// Results of passes on the IR.

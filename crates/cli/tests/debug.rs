@@ -57,7 +57,7 @@ fn the_worked_example() {
     assert!(good && text.contains("count++;") && text.contains("exec 00000001"), "{text}");
 }
 
-/// The same example on Intel's GPUs, whose registers all lanes of a thread share.
+/// The example of the page on Intel's GPUs, whose registers all lanes of a thread share.
 #[test]
 fn the_worked_example_on_intel() {
     for gpu in ["--gpu=skl", "--gpu=tgl"] {

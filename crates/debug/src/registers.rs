@@ -73,7 +73,7 @@ impl RegisterFile {
         }
     }
 
-    /// What a register looks like in commands.
+    /// Syntax of a register in commands.
     #[must_use]
     pub fn example(self) -> &'static str {
         match self {

@@ -126,7 +126,7 @@ impl ItemSet {
     }
 }
 
-/// Which items wait for which, directly or through others.
+/// Waits between items, direct or through others.
 #[derive(Clone, Debug, Default)]
 pub struct Order(Vec<ItemSet>);
 
@@ -262,7 +262,7 @@ impl Concurrency {
         all
     }
 
-    /// Which items wait for which.
+    /// Waits between items.
     #[must_use]
     pub fn order(&self) -> Order {
         Order(self.before(None))

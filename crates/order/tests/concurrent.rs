@@ -210,7 +210,7 @@ fn sequences_that_are_too_long_say_so() {
     assert!(!work.races().is_empty());
 }
 
-/// What waits for a join waits for what each of its events waits for, and the join itself is never removed.
+/// An item that waits for a join waits for the items of each of its events, and the join itself is never removed.
 #[test]
 fn joined_events_wait_for_both() {
     let mut work = Concurrency::default();

@@ -24,7 +24,7 @@ struct Block {
     bytes: Vec<u8>,
     /// Instructions behind it: offset and bytes.
     code: Vec<(u64, String)>,
-    /// Which texture state register of the command it is for, counted from 1; 0 for other packets.
+    /// Texture state register of the command that it is for, counted from 1; 0 for other packets.
     slot: usize,
 }
 

@@ -47,7 +47,7 @@ impl Alias {
 
 /// The binding of an alias where a resource has no memory.
 pub struct Fallback {
-    /// Which alias.
+    /// The alias.
     pub alias: Alias,
     /// Bound at every page without memory.
     pub page: Arc<Bo>,

@@ -17,7 +17,7 @@ use crate::inputs::Inputs;
 use crate::record::{Group, source_lines};
 use crate::run::Outcome;
 
-/// What a recording is made from while the model runs.
+/// Source of a recording while the model runs.
 struct State {
     recorder: Recorder,
     /// The variant of the program at each address.

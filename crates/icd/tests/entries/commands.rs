@@ -1,4 +1,4 @@
-//! Which commands the driver gives by name.
+//! Commands that the driver gives by name.
 
 use std::ffi::CStr;
 use std::ptr::null;

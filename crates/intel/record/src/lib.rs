@@ -143,7 +143,7 @@ pub fn uniforms(names: &Names) -> Vec<Uniform> {
     all
 }
 
-/// What registers hold; one unit is a double word, which is written whatever channels execute.
+/// Contents of registers; one unit is a double word, which is written whatever channels execute.
 fn named(h: &Holds) -> RegisterName {
     RegisterName { half: h.unit, halves: h.units, name: Some(h.name), unmasked: h.units == 1 }
 }

@@ -30,7 +30,7 @@ pub struct RunStats {
     pub counts: JobStats,
     /// Reports of the model's checker.
     pub reports: Vec<Report>,
-    /// What removals of waits and dependencies would have changed, by kind.
+    /// Effects of removed waits and dependencies, by kind.
     pub removals: BTreeMap<String, Removals>,
 }
 

@@ -101,7 +101,7 @@ pub enum FauWord {
     Viewport {
         /// 0 to 2.
         axis: u8,
-        /// What is added.
+        /// Number that is added.
         offset: bool,
     },
     /// The conversion descriptor of a render target, for reads of the tile buffer.
@@ -167,7 +167,7 @@ impl Fau {
         if known { self.pair(words) } else { None }
     }
 
-    /// Where two words are in one slot, among those that are not the driver's.
+    /// Place of two words of one slot, among those that are not the driver's.
     fn find_pair(&self, words: [FauWord; 2]) -> Option<usize> {
         (0..self.words.len().saturating_sub(1))
             .find(|&at| (at + self.reserved).is_multiple_of(2) && self.words[at..at + 2] == words)

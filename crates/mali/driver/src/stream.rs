@@ -52,7 +52,7 @@ pub struct Flush {
 }
 
 impl Flush {
-    /// What both ask for.
+    /// Requests of both.
     #[must_use]
     pub fn and(self, other: Flush) -> Flush {
         Flush {

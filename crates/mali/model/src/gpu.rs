@@ -82,7 +82,7 @@ pub struct Gpu {
     pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
     /// The checker of the order of work.
     pub(crate) order: Option<Arc<OrderChecker>>,
-    /// What removals of waits would have changed.
+    /// Effects of removed waits.
     pub(crate) removals: Mutex<BTreeMap<String, Removals>>,
 }
 

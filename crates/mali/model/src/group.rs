@@ -66,7 +66,7 @@ pub struct Group {
     pub(crate) scenes: Scenes,
     /// Framebuffers that the last run rendered.
     pub(crate) frames: Vec<u64>,
-    /// What the checker knows of work that may be running.
+    /// State of the checker for work that may be running.
     pub(crate) order: OrderState,
     /// The choices of relaxed execution.
     pub(crate) choices: Option<Choices>,

@@ -52,7 +52,7 @@ const REMOVAL_SEEDS: u64 = 16;
 /// Limit on the races that are reported at a time.
 const MAX_RACES: usize = 64;
 
-/// What an item is.
+/// Kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Instruction(CsOpcode),
@@ -104,7 +104,7 @@ pub(crate) struct OrderState {
 /// The checker of the order of a GPU's work.
 #[derive(Default)]
 pub(crate) struct OrderChecker {
-    /// What runs.
+    /// Work that runs.
     state: Mutex<Option<OrderState>>,
     /// Held while something runs.
     alone: Mutex<()>,
@@ -176,7 +176,7 @@ impl OrderState {
         *self = OrderState { work, queues, removals, tiler_in_order, ..OrderState::default() };
     }
 
-    /// What the removals of waits would have changed since the last call, by kind.
+    /// Effects of removed waits since the last call, by kind.
     pub fn take_removals(&mut self) -> BTreeMap<String, Removals> {
         std::mem::take(&mut self.removals)
     }

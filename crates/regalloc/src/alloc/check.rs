@@ -240,7 +240,7 @@ fn rules<T: Target>(
     Ok(())
 }
 
-/// Which unit of which operand each unit of a joined, split or copied result is.
+/// The operand and its unit that each unit of a joined, split or copied result is.
 fn parts<I>(f: &Function<I>, i: Ins, op: Op<I>) -> Vec<(Val, u16, Val, u8)> {
     let (dsts, srcs) = (f.dsts(i), f.srcs(i));
     let mut out = Vec::new();

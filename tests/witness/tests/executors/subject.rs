@@ -37,7 +37,7 @@ pub struct Subject {
     pub loose: bool,
     /// The result may depend on the number of lanes of a sub-group.
     pub sub_groups: bool,
-    /// Who else is asked.
+    /// The other executors that are asked.
     pub drivers: Vec<Driver>,
     /// Reason why lavapipe may leave something else.
     pub open: Option<&'static str>,

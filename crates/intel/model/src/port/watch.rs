@@ -1,4 +1,4 @@
-//! What observers of threads are told: places of threads, accesses of messages, words of memory.
+//! Reports to observers of threads: places of threads, accesses of messages, words of memory.
 
 use tepui_intel_eu::{Message, REGISTER_BYTES, Step as EuStep};
 use tepui_intel_isa::Sfid;

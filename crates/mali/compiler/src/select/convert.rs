@@ -76,7 +76,7 @@ impl Select<'_> {
         }
     }
 
-    /// The same bits as another vector shape.
+    /// Bits as another vector shape.
     fn bitcast(&mut self, i: Inst) -> Result<()> {
         let s = self.s;
         let (a, r) = (s.arg(i, 0), s.result(i));

@@ -263,7 +263,7 @@ impl Select<'_> {
         Ok(Comp::Val(self.def(inst, WORD, &[mask, zero, zero])))
     }
 
-    /// Where in the pixel the shader runs: at its centre, or at the sample, whose position is in a table of pairs of 16-bit numbers
+    /// Position in the pixel at which the shader runs: its centre, or at the sample, whose position is in a table of pairs of 16-bit numbers
     /// with eight fractional bits. source: Mesa, pan_nir_lower_sample_position.c
     fn sample_position(&mut self, i: Inst) -> Result<[Opnd; 2]> {
         if !self.s.info.per_sample {

@@ -23,7 +23,7 @@ const DESCRIPTOR_BYTES: u32 = 32;
 /// The word of the size in a buffer's descriptor.
 const SIZE_WORD: u32 = 1;
 
-/// Where an access goes.
+/// Destination of an access.
 #[derive(Clone, Copy)]
 enum Target {
     /// A buffer by its handle, at an offset.

@@ -94,7 +94,7 @@ impl<'a> tepui_backend::Select<'a> for Select<'a> {
     }
 }
 
-/// What a selected program needs from its driver.
+/// Needs of a selected program from its driver.
 pub(crate) struct Selected {
     /// The program.
     pub function: Function,
@@ -104,7 +104,7 @@ pub(crate) struct Selected {
     pub preload: u16,
 }
 
-/// What selection is told about a program.
+/// Facts about a program that selection is told.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
     /// The places of descriptors.

@@ -49,7 +49,7 @@ pub struct Compute {
     fau: Option<(Vec<u32>, u64)>,
 }
 
-/// What a dispatch takes from the command buffer's state.
+/// State of the command buffer that a dispatch takes.
 pub struct Inputs<'a> {
     /// Sets.
     pub sets: &'a BindPoint,

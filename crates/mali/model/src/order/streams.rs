@@ -31,14 +31,14 @@ struct PendingLoad {
     registers: RegisterSet,
 }
 
-/// What a queue has started and waited for.
+/// Work that a queue has started and waited for.
 #[derive(Clone, Default)]
 pub(super) struct QueueOrder {
     /// Whether it has a stream.
     runs: bool,
-    /// What it has waited for.
+    /// Work that it has waited for.
     known: Option<EventId>,
-    /// What had been waited for at the last invalidation of the texture units' caches.
+    /// Work that had been waited for at the last invalidation of the texture units' caches.
     fresh: Option<EventId>,
     entries: [Entry; ENTRIES],
     /// Entries of instructions that run shaders, and of the others.
@@ -275,7 +275,7 @@ impl OrderState {
         }
     }
 
-    /// What is wrong with the registers that an instruction accesses.
+    /// Mistakes in the registers that an instruction accesses.
     fn loads(
         &mut self,
         queue: usize,

@@ -23,7 +23,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// What is reported of the instructions of two queues, and of removals.
+    /// Reports of the instructions of two queues, and effects of removals.
     fn judge(body: impl FnOnce(&mut Bench)) -> (Vec<Report>, BTreeMap<String, Removals>) {
         let vm = crate::address_space();
         let memory = Arc::new(Memory::new(1 << 16).expect("memory"));

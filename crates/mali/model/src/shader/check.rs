@@ -178,7 +178,7 @@ struct Saved {
     value: Row,
 }
 
-/// What the checker knows of a warp.
+/// State of the checker for a warp.
 #[derive(Default)]
 pub struct Tracker {
     /// Address of the program that runs.

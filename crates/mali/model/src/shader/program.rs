@@ -41,7 +41,7 @@ pub struct Program {
     named: Vec<u8>,
     /// The translation to host code; never made unless the caller that decodes the program sets a threshold.
     pub translation: translate::LazyTranslation,
-    /// What the checker compares with; none if it is off.
+    /// Facts that the checker compares with; none if it is off.
     pub check: Option<Box<ProgramCheck>>,
 }
 

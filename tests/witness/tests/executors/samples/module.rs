@@ -29,7 +29,7 @@ pub struct Form {
     pub operands: IO,
 }
 
-/// Which texel.
+/// The texel.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Place {
     Any,
