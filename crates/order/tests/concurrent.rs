@@ -215,7 +215,7 @@ fn sequences_that_are_too_long_say_so() {
 fn joined_events_wait_for_both() {
     let mut work = Concurrency::default();
     let items: Vec<u32> = (0..3).map(|_| work.begin(&[])).collect();
-    let events = [0, 2].map(|n| work.event("wait", [items[n]..items[n] + 1], &[]));
+    let events = [0, 2].map(|n| work.event("wait", std::iter::once(items[n]..items[n] + 1), &[]));
     let join = work.join(&events);
     let last = work.begin(&[join]);
     work.access(Access::Write, 0x1000, 4);
