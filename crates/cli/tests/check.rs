@@ -77,9 +77,17 @@ fn shaders_are_checked_on_gpus_with_a_compiler() {
         assert_eq!(right.status.code(), Some(0), "{gpu}: {}", text(&right.stderr));
     }
     std::fs::write(at.join("a.frag"), "#version 450\nvoid main() {}\n").expect("written");
-    let got = tepui(at, &["check", "--gpu", "skl", "a.frag"]);
-    assert_eq!(got.status.code(), Some(2));
-    assert!(text(&got.stderr).contains("only compute shaders are run for Intel's GPUs"));
+    std::fs::write(at.join("a.vert"), "#version 450\nvoid main() {}\n").expect("written");
+    for gpu in ["m1", "skl", "tgl"] {
+        let got = tepui(at, &["check", "--gpu", gpu, "a.frag"]);
+        assert_eq!(got.status.code(), Some(0), "{gpu}: {}", text(&got.stderr));
+    }
+    let alone = "vertex shaders are debugged with the fragment shader alone";
+    for (gpu, why) in [("skl", alone), ("mali-g610", "shaders are not checked on mali-g610 yet")] {
+        let got = tepui(at, &["check", "--gpu", gpu, "a.vert"]);
+        assert_eq!(got.status.code(), Some(2));
+        assert!(text(&got.stderr).contains(why), "{gpu}: {}", text(&got.stderr));
+    }
 }
 
 #[test]
