@@ -181,7 +181,7 @@ impl Checker {
     }
 
     /// Checks instruction `index` before it executes in the lanes of `exec`. If it chooses between two operands
-    /// ([`Footprint::choices`]), lanes of `first` take the former.
+    /// ([`footprint::Footprint::choices`]), lanes of `first` take the former.
     #[inline(never)]
     pub fn before(
         &mut self,
