@@ -15,7 +15,7 @@ use tepui_mali_isa::modifier::fields::{
 };
 use tepui_mali_isa::modifier::{
     Clamp, Dimension, FetchComponent, LodMode, ModifierValue, Mux, RegisterType, RegisterWidth,
-    RoundMode, WriteMask,
+    WriteMask,
 };
 use tepui_mali_isa::operand::Swizzle;
 
@@ -38,6 +38,12 @@ pub(super) fn narrow_table(table: u32) -> Option<u32> {
         _ => None,
     }
 }
+
+/// Components of a lookup's result, by those of its value.
+const IN_ORDER: [u8; 4] = [0, 1, 2, 3];
+/// Texels of a gather's result, by those of its value. source: Mesa, bifrost_compile.c (`lower_tg4_broadcom_swizzle`), nir_lower_tex.c
+/// (`swizzle_tg4_broadcom`)
+const GATHERED: [u8; 4] = [2, 3, 1, 0];
 
 /// A descriptor that a lookup reads: what is known of its handle, and what is added.
 pub(super) struct Descriptor {
@@ -163,10 +169,8 @@ impl Select<'_> {
             lod: LodMode::Computed,
         };
         if image.array {
-            let layer = self.fsrc_as(s.arg(i, 2), usize::from(image.dim.coords()), 32);
-            let inst = Isa::new(IsaOp::F32_TO_U32).with(RoundMode::Rte);
-            let layer = self.plain_float(layer);
-            lookup.staged.push(self.def(inst, WORD, &[layer]));
+            // The hardware rounds it and keeps it inside of the texture.
+            lookup.staged.push(self.float_word(s.arg(i, 2), usize::from(image.dim.coords())));
         }
         if let Some(reference) = args.dref {
             lookup.staged.push(self.float_word(reference, 0));
@@ -191,16 +195,9 @@ impl Select<'_> {
             ),
             false => inst.with(lookup.lod),
         };
-        self.finish_lookup(i, image, inst, &lookup.staged, handles);
+        let order = if gather { GATHERED } else { IN_ORDER };
+        self.finish_lookup(i, image, inst, &lookup.staged, handles, order);
         Ok(())
-    }
-
-    /// A float operand without modifiers.
-    fn plain_float(&mut self, o: Opnd) -> Opnd {
-        match o.swizzle {
-            Swizzle::Identity => o,
-            _ => Opnd::val(self.word(IsaOp::FADD_F32, &[o, Opnd::imm(0x8000_0000)])),
-        }
     }
 
     /// The coordinates without the layer: of a cube map, S with the face, and T.
@@ -382,20 +379,29 @@ impl Select<'_> {
             dim => dimension(dim),
         };
         let inst = inst.with(dim).flag(&WIDE_INDICES, wide).flag(&ARRAY_ENABLE, image.array);
-        self.finish_lookup(i, image, inst, &staged, handles);
+        self.finish_lookup(i, image, inst, &staged, handles, IN_ORDER);
         Ok(())
     }
 
-    /// Emits a lookup that returns the components that are used.
-    fn finish_lookup(&mut self, i: Inst, image: Image, inst: Isa, staged: &[Val], handles: Opnd) {
+    /// Emits a lookup that returns the components that are used; `order` are the hardware's, by component of the result.
+    fn finish_lookup(
+        &mut self,
+        i: Inst,
+        image: Image,
+        inst: Isa,
+        staged: &[Val],
+        handles: Opnd,
+        order: [u8; 4],
+    ) {
         let s = self.s;
         let r = s.result(i);
         let count = usize::from(self.ty(r).comps()) - usize::from(image.residency);
         let all = (1u16 << count) - 1;
-        let used = match self.parts[r] & all {
+        let wanted = match self.parts[r] & all {
             0 => 1,
-            used => used,
+            wanted => wanted,
         };
+        let used = (0..count).filter(|k| wanted >> k & 1 != 0).fold(0u16, |m, k| m | 1 << order[k]);
         let kind = match image.kind {
             NumKind::Float => RegisterType::F,
             NumKind::Sint => RegisterType::S,
@@ -408,11 +414,13 @@ impl Select<'_> {
         let d = self.f.val(words(results));
         let staged = self.collect(staged);
         self.isa(inst, &[d], &[staged], &[handles]);
-        let mut parts = self.split(d).into_iter();
+        let parts = self.split(d);
         let half = self.ty(r).bits() == 16;
         let mut comps = Vec::with_capacity(count + 1);
         for k in 0..count {
-            let part = if used >> k & 1 != 0 { parts.next() } else { None };
+            // The hardware leaves no gaps.
+            let before = (used & ((1 << order[k]) - 1)).count_ones() as usize;
+            let part = if wanted >> k & 1 != 0 { parts.get(before).copied() } else { None };
             comps.push(match part {
                 Some(v) if half && image.kind == NumKind::Float => {
                     let o = Opnd::val(v);
