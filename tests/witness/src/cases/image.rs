@@ -653,7 +653,6 @@ fn samples() -> Vec<Case> {
         let name = format!("image/samples_{name}_{count}");
         let case = Case::new(name, about, vec![store, load], move |bench| {
             let gpu = bench.gpu;
-            gpu.feature(gpu.offers.storage_samples, "shaderStorageImageMultisample")?;
             let (width, height) = (75u32, 41u32);
             let spec = ImageSpec {
                 usage: vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::SAMPLED,

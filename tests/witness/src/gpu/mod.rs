@@ -208,8 +208,6 @@ pub struct Offers {
     pub sparse: bool,
     /// `shaderResourceResidency`.
     pub residency: bool,
-    /// `shaderStorageImageMultisample`.
-    pub storage_samples: bool,
     /// `bufferDeviceAddressCaptureReplay`.
     pub capture_replay: bool,
 }
@@ -441,7 +439,6 @@ impl Gpu {
                     && core.sparse_residency_buffer != 0
                     && core.sparse_residency_image2_d != 0,
                 residency: core.shader_resource_residency != 0,
-                storage_samples: core.shader_storage_image_multisample != 0,
                 capture_replay: v12.buffer_device_address_capture_replay != 0,
             },
         })
