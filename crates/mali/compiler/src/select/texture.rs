@@ -417,9 +417,9 @@ impl Select<'_> {
         let parts = self.split(d);
         let half = self.ty(r).bits() == 16;
         let mut comps = Vec::with_capacity(count + 1);
-        for k in 0..count {
+        for (k, component) in order.into_iter().enumerate().take(count) {
             // The hardware leaves no gaps.
-            let before = (used & ((1 << order[k]) - 1)).count_ones() as usize;
+            let before = (used & ((1 << component) - 1)).count_ones() as usize;
             let part = if wanted >> k & 1 != 0 { parts.get(before).copied() } else { None };
             comps.push(match part {
                 Some(v) if half && image.kind == NumKind::Float => {
