@@ -4,6 +4,7 @@
 //! - [`heap`]: ranges of a GPU's address space, or of numbers
 //! - [`recycle`]: memory that is used again, as the kernel clears and maps new memory slowly
 //! - [`pool`]: small pieces of memory that live for long
+//! - [`shared`]: buffers that other processes may have, by handle
 //! - [`slots`]: numbered places of a hardware table, one for all users of equal contents
 //! - [`variants`]: programs by the state that they are compiled for, and keys of caches
 //! - [`mod@builder`]: IR of the driver's own programs
@@ -15,6 +16,7 @@ pub mod heap;
 pub mod pool;
 pub mod queries;
 pub mod recycle;
+pub mod shared;
 pub mod slots;
 pub mod variants;
 
@@ -24,5 +26,6 @@ pub use heap::Heap;
 pub use pool::{Pool, PoolPiece};
 pub use queries::QueryLayout;
 pub use recycle::Recycled;
+pub use shared::SharedBuffers;
 pub use slots::Slots;
 pub use variants::Variants;

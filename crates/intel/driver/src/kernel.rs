@@ -4,7 +4,7 @@
 //! addresses and handles in memory.
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_drm::client::{Mapping, RenderNode};
 use tepui_drm::uapi::Direction;
@@ -13,7 +13,7 @@ use tepui_intel_chips::Chip;
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::arena::Mapped;
-use tepui_vulkan_kit::{Heap, recycle};
+use tepui_vulkan_kit::{Heap, SharedBuffers, recycle};
 
 use crate::space::{self, Window};
 
@@ -80,7 +80,7 @@ pub struct Kernel {
     /// All buffers, as submissions name them.
     objects: Mutex<Vec<uapi::ExecObject2>>,
     /// Buffers that may have file descriptors. A buffer has one handle and one address in the device, however often it is imported.
-    shared: Mutex<Vec<(u32, Weak<Bo>)>>,
+    shared: SharedBuffers<Bo>,
 }
 
 impl Kernel {
@@ -132,7 +132,7 @@ impl Kernel {
             context: context.ctx_id,
             heaps: space::ALL.map(|(_, start, end)| Mutex::new(Heap::new(start, end))),
             objects: Mutex::default(),
-            shared: Mutex::default(),
+            shared: SharedBuffers::default(),
         }))
     }
 
@@ -310,7 +310,7 @@ impl Bo {
     /// When there is no memory.
     pub fn shareable(kernel: &Arc<Kernel>, size: u64, window: Window) -> Result<Arc<Bo>> {
         let bo = Arc::new(Bo::new(kernel, size, window)?);
-        lock(&kernel.shared).push((bo.handle, Arc::downgrade(&bo)));
+        kernel.shared.add(bo.handle, &bo);
         Ok(bo)
     }
 
@@ -329,18 +329,12 @@ impl Bo {
             .node
             .import_buffer(fd.as_raw_fd())
             .map_err(|_| invalid("the descriptor is no buffer"))?;
-        let mut shared = lock(&kernel.shared);
-        shared.retain(|(_, bo)| bo.strong_count() > 0);
-        let known = shared.iter().find(|s| s.0 == handle).and_then(|s| s.1.upgrade());
-        if let Some(bo) = known {
-            kernel.node.close_buffer(handle);
-            return Ok(bo);
-        }
-        let end = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).unwrap_or(size);
-        let size = size.max(end).next_multiple_of(PAGE_B);
-        let bo = Arc::new(Bo::bind(kernel, handle, size, window)?);
-        shared.push((handle, Arc::downgrade(&bo)));
-        Ok(bo)
+        let make = || {
+            let end = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).unwrap_or(size);
+            let size = size.max(end).next_multiple_of(PAGE_B);
+            Ok(Arc::new(Bo::bind(kernel, handle, size, window)?))
+        };
+        kernel.shared.import(handle, || kernel.node.close_buffer(handle), make)
     }
 
     /// A file descriptor of the buffer.

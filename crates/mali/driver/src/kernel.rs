@@ -5,7 +5,7 @@
 //! queue's later work would wait for all of them.
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_drm::Errno;
 use tepui_drm::client::{Mapping, RenderNode};
@@ -15,7 +15,7 @@ use tepui_mali_chips::Chip;
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::arena::Mapped;
-use tepui_vulkan_kit::{Heap, recycle};
+use tepui_vulkan_kit::{Heap, SharedBuffers, recycle};
 
 use crate::space::{self, Window};
 
@@ -135,7 +135,7 @@ pub struct Kernel {
     /// Sync objects that the last stream of each queue in a submission signals; held while submitting.
     ends: Mutex<[u32; Queue::ALL.len()]>,
     /// Buffers that may have file descriptors. A buffer has one handle and one address in the device, however often it is imported.
-    shared: Mutex<Vec<(u32, Weak<Bo>)>>,
+    shared: SharedBuffers<Bo>,
 }
 
 impl Kernel {
@@ -199,7 +199,7 @@ impl Kernel {
             heap_handle: heap.handle,
             heaps: space::ALL.map(|(_, start, end)| Mutex::new(Heap::new(start, end))),
             ends: Mutex::new(ends),
-            shared: Mutex::default(),
+            shared: SharedBuffers::default(),
         }))
     }
 
@@ -411,7 +411,7 @@ impl Bo {
     /// When there is no memory.
     pub fn shareable(kernel: &Arc<Kernel>, size: u64, window: Window) -> Result<Arc<Bo>> {
         let bo = Arc::new(Bo::create(kernel, size, window, 0)?);
-        lock(&kernel.shared).push((bo.handle, Arc::downgrade(&bo)));
+        kernel.shared.add(bo.handle, &bo);
         Ok(bo)
     }
 
@@ -430,18 +430,12 @@ impl Bo {
             .node
             .import_buffer(fd.as_raw_fd())
             .map_err(|_| invalid("the descriptor is no buffer"))?;
-        let mut shared = lock(&kernel.shared);
-        shared.retain(|(_, bo)| bo.strong_count() > 0);
-        let known = shared.iter().find(|s| s.0 == handle).and_then(|s| s.1.upgrade());
-        if let Some(bo) = known {
-            kernel.node.close_buffer(handle);
-            return Ok(bo);
-        }
-        let end = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).unwrap_or(size);
-        let size = size.max(end).next_multiple_of(PAGE_B);
-        let bo = Arc::new(Bo::bind(kernel, handle, size, window)?);
-        shared.push((handle, Arc::downgrade(&bo)));
-        Ok(bo)
+        let make = || {
+            let end = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0)).unwrap_or(size);
+            let size = size.max(end).next_multiple_of(PAGE_B);
+            Ok(Arc::new(Bo::bind(kernel, handle, size, window)?))
+        };
+        kernel.shared.import(handle, || kernel.node.close_buffer(handle), make)
     }
 
     /// A file descriptor of the buffer.
