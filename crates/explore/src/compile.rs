@@ -314,7 +314,7 @@ pub fn compile_ir(
 /// Compiles text.
 ///
 /// # Errors
-/// What is wrong with it, with its place where that is known.
+/// Reasons why it is refused, with the place where that is known.
 pub fn compile(text: &Text, passes: bool) -> Result<Compiled, ShaderError> {
     let words = text.spirv()?;
     let stage = text.stage_of(&words)?;

@@ -63,7 +63,7 @@ impl<T: Mapped> Arena<T> {
     /// Takes `size` bytes at a multiple of `align` in a chunk; `new` makes one of at least as many bytes where the last one is full.
     ///
     /// # Errors
-    /// Those of `new`.
+    /// Errors of `new`.
     pub fn take<E>(
         &mut self,
         size: u64,

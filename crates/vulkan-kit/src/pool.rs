@@ -40,7 +40,7 @@ impl<T: Mapped> Pool<T> {
     /// for.
     ///
     /// # Errors
-    /// Those of `new`.
+    /// Errors of `new`.
     pub fn place<E>(
         self: &Arc<Self>,
         bytes: &[u8],

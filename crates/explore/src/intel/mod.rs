@@ -46,7 +46,7 @@ pub struct Compiled {
 /// Compiles text for a chip.
 ///
 /// # Errors
-/// What is wrong with it, with its place where that is known.
+/// Reasons why it is refused, with the place where that is known.
 pub fn compile(text: &Text, chip: &'static Chip, passes: bool) -> Result<Compiled, ShaderError> {
     if text.assembly {
         return Err(ShaderError::new(

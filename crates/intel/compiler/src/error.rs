@@ -49,7 +49,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is a bug of the compiler, not a property of the shader.
+    /// True for a bug of the compiler, as opposed to a property of the shader.
     #[must_use]
     pub fn is_bug(&self) -> bool {
         matches!(

@@ -80,7 +80,7 @@ impl ReportKind {
         }
     }
 
-    /// Whether it is about commands, instead of about an instruction of a program: [`Report::at`] then has the
+    /// True for reports about commands, instead of an instruction of a program: [`Report::at`] then has the
     /// names of both, and a number for the pair in place of the address.
     #[must_use]
     pub fn is_about_commands(self) -> bool {

@@ -274,7 +274,7 @@ impl Inst {
         if wide && self.sources[at].swizzle == Swizzle::Identity { 2 } else { 1 }
     }
 
-    /// Whether it is a message to a unit outside of the execution engine.
+    /// True for a message to a unit outside of the execution engine.
     #[must_use]
     pub fn is_message(&self) -> bool {
         self.op.row().form.unit.is_message()
@@ -340,7 +340,7 @@ impl Inst {
         out
     }
 
-    /// Whether it is a texture lookup whose level of detail comes from other lanes of the quad.
+    /// True for a texture lookup whose level of detail comes from other lanes of the quad.
     fn takes_derivatives(&self) -> bool {
         matches!(self.modifier::<LodMode>(), Some(LodMode::Computed | LodMode::ComputedBias))
             || self.op == Op::TEX_GRADIENT

@@ -87,7 +87,7 @@ impl ReportKind {
         }
     }
 
-    /// Whether it is about instructions of streams or jobs, instead of about an instruction of a program: [`Report::at`] then has
+    /// True for reports about instructions of streams or jobs, instead of an instruction of a program: [`Report::at`] then has
     /// the names of both, and a number for the pair in place of the fingerprint.
     #[must_use]
     pub fn is_about_commands(self) -> bool {
