@@ -11,6 +11,8 @@ pub(crate) enum Space {
     Buffer,
     Shared,
     Scratch,
+    /// Variables of the function.
+    Variable,
 }
 
 /// The bytes that a load or store touches.
@@ -28,23 +30,30 @@ pub(crate) struct Place {
     pub access: Access,
 }
 
+/// The memory that loads and stores of this op access; `None` for other ops.
+pub(crate) fn space(op: Op) -> Option<Space> {
+    match op {
+        Op::LoadBuffer | Op::StoreBuffer | Op::LoadOffset | Op::StoreOffset => Some(Space::Buffer),
+        Op::LoadGlobal | Op::StoreGlobal => Some(Space::Buffer),
+        Op::LoadShared | Op::StoreShared => Some(Space::Shared),
+        Op::LoadScratch | Op::StoreScratch => Some(Space::Scratch),
+        Op::LoadVar | Op::StoreVar => Some(Space::Variable),
+        _ => None,
+    }
+}
+
 /// The place of a load or store, and whether it is a store; `None` for other instructions.
 pub(crate) fn place(s: &Shader, i: Inst) -> Option<(Place, bool)> {
     let d = &s.insts[i];
     let Attrs::Mem(m) = d.attrs else { return None };
-    let (space, store, n) = match d.op {
-        Op::LoadBuffer => (Space::Buffer, false, 2),
-        Op::StoreBuffer => (Space::Buffer, true, 2),
-        Op::LoadOffset => (Space::Buffer, false, 2),
-        Op::StoreOffset => (Space::Buffer, true, 2),
-        Op::LoadGlobal => (Space::Buffer, false, 1),
-        Op::StoreGlobal => (Space::Buffer, true, 1),
-        Op::LoadShared => (Space::Shared, false, 1),
-        Op::StoreShared => (Space::Shared, true, 1),
-        Op::LoadScratch => (Space::Scratch, false, 1),
-        Op::StoreScratch => (Space::Scratch, true, 1),
+    let (store, n) = match d.op {
+        Op::LoadBuffer | Op::LoadOffset => (false, 2),
+        Op::StoreBuffer | Op::StoreOffset => (true, 2),
+        Op::LoadGlobal | Op::LoadShared | Op::LoadScratch => (false, 1),
+        Op::StoreGlobal | Op::StoreShared | Op::StoreScratch => (true, 1),
         _ => return None,
     };
+    let space = space(d.op)?;
     let args = s.args(i);
     let ty = s.ty(if store { args[n] } else { s.result(i) });
     let mut lead: ArrayVec<Value, 2> = args[..n].iter().copied().collect();

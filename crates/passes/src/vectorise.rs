@@ -1,14 +1,15 @@
 //! Merges neighbouring loads and stores of one region into wider accesses.
 //!
 //! Accesses are merged if they have the same op, the same address operands and access flags, and
-//! consecutive constant offsets; loads only across instructions that write nothing, stores only if
-//! nothing between them accesses memory.
+//! consecutive constant offsets; loads only across instructions that do not write the memory that they
+//! read, stores only if nothing between them reads that memory or writes any other than variables.
 //!
 //! Accesses with [`Access::ROBUST`] are joined only where they lie in one aligned line of
 //! [`LINE_LOG2`]: offsets do not wrap from the first to the last, and no load of a line of which a
 //! part is in the buffer reaches past the buffer's page. The joined access is
 //! [`Access::SEPARATE`], so that a component outside does not take those inside with it.
 
+use crate::access::{Space, space};
 use crate::edit::push;
 use crate::multiples::Multiples;
 use arrayvec::ArrayVec;
@@ -158,16 +159,15 @@ impl Groups {
             let same_store = access
                 .as_ref()
                 .is_some_and(|(key, ..)| stores.as_ref().is_some_and(|(k, _)| k == key));
-            if !same_store {
-                let writes = props.intersects(Props::WRITES | Props::CONVERGENT | Props::REGIONS);
-                if writes {
-                    loads.clear();
-                }
-                if writes || props.contains(Props::READS) {
+            // What the instruction may write: one memory, or all of them. Volatile accesses keep their order.
+            let memory = space(s.insts[i].op).filter(|&m| access.is_some() || m == Space::Variable);
+            if props.intersects(Props::WRITES | Props::CONVERGENT | Props::REGIONS) {
+                loads.retain(|key, _| memory.is_some() && space(key.op) != memory);
+                if !same_store && memory != Some(Space::Variable) {
                     stores = None;
                 }
-            } else {
-                loads.clear();
+            } else if props.contains(Props::READS) {
+                stores = stores.filter(|(key, _)| memory.is_some() && space(key.op) != memory);
             }
             g.of.push(access.map(|(key, mem, comps)| {
                 let new = g.all.len();
