@@ -517,6 +517,7 @@ impl Layout {
             }
         };
         Registers {
+            in_turns: false,
             values: RegSet::range(values).union(self.inputs),
             unmasked: RegSet::range(unmasked),
             // Payloads are there only within sequences that no copy divides.
@@ -651,7 +652,8 @@ fn with_unmasked<const W: u8>(c: &mut Compilation<'_>, more: u16) -> Result<Prog
     };
     let Selected { mut f, ending, map, unmasked, value_locations } = selected;
     let layout = Layout::new(&stage, map.registers(), W);
-    let registers = layout.registers(&f, &stage, W, unmasked + more, options);
+    let mut registers = layout.registers(&f, &stage, W, unmasked + more, options);
+    registers.in_turns = generation == Generation::Gen12;
     let room = registers.values.len();
     let mut live = liveness::Liveness::new(&f)?;
     let (pressure, _) = liveness::pressure::<Eu<W>>(&f, &live);

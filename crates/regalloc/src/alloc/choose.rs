@@ -5,6 +5,9 @@ use crate::class::{RegClass, RegSet, UNITS};
 use crate::function::{Ins, Val};
 use crate::target::Target;
 
+/// Registers are taken in turns while one in this many is free: vectors of messages need consecutive ones.
+const MIN_FREE_IN_TURNS: u32 = 4;
+
 /// The first unit of a set where a class of one unit may be.
 fn first_fitting(free: &RegSet, class: RegClass) -> Option<u16> {
     let mut reg = free.next(0)?;
@@ -38,8 +41,13 @@ impl<T: Target> Alloc<'_, T> {
             let next = self.preferences.get(self.next_preference[usize::from(h)] as usize);
             next.is_some_and(|next| next.0 < until)
         };
-        let end = self.highest.max(self.kept.end);
         let others = self.free.without(kept);
+        if self.registers.in_turns
+            && let Some(reg) = self.in_turn(others, class, is_preferred)
+        {
+            return Some(reg);
+        }
+        let end = self.highest.max(self.kept.end);
         if !self.preferences.is_empty()
             && let Some(reg) = self.first_free(others, class, end, is_preferred)
         {
@@ -51,6 +59,16 @@ impl<T: Target> Alloc<'_, T> {
             return Some(reg);
         }
         self.first_free(self.free, class, self.limit, |_| false)
+    }
+
+    /// The first place after the one that was taken last, else before it, while a part of the registers is free.
+    fn in_turn(&self, free: RegSet, class: RegClass, kept: impl Fn(u16) -> bool) -> Option<u16> {
+        if free.len() < self.registers.values.len() / MIN_FREE_IN_TURNS {
+            return None;
+        }
+        let before = RegSet::range(0..self.turn);
+        let places = [free.without(before), free];
+        places.into_iter().find_map(|free| self.first_free(free, class, self.limit, &kept))
     }
 
     /// Notes where values of a block would save a copy.

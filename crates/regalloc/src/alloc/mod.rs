@@ -51,6 +51,9 @@ pub struct Registers {
     /// Registers through which copies in a circle go where no register of `values` is free; of no use to
     /// targets that swap.
     pub scratch: RegSet,
+    /// Whether values of several units take free registers in turns, so that a register is written again
+    /// long after its last use: for hardware where a write waits for pending reads.
+    pub in_turns: bool,
 }
 
 impl From<Range<u16>> for Registers {
@@ -167,6 +170,8 @@ struct Alloc<'a, T: Target> {
     export: SecondaryMap<Val, u16>,
     /// The units of exports.
     kept: Range<u16>,
+    /// The first unit after the value of several units that took registers last.
+    turn: u16,
     /// Registers in which values of the block that have none yet would save a copy.
     preferred: SecondaryMap<Val, u16>,
     /// The next that wants each unit, as an index of `preferences`.
@@ -246,6 +251,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             hint,
             export,
             kept: exports(f),
+            turn: 0,
             preferred: SecondaryMap::with_default(NONE),
             next_preference: [u32::MAX; UNITS],
             preferences: Vec::new(),
@@ -270,6 +276,9 @@ impl<'a, T: Target> Alloc<'a, T> {
         self.free = self.free.without(RegSet::range(reg..reg + n));
         self.loc[v] = reg;
         self.highest = self.highest.max(reg + n);
+        if self.registers.in_turns && n > 1 {
+            self.turn = reg + n;
+        }
         let preferred = self.preferred[v];
         if preferred != NONE {
             self.preferred[v] = NONE;

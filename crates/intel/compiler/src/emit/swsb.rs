@@ -5,7 +5,7 @@
 //! need. Hardware orders flags by itself, and in-order instructions that write what earlier ones read or write.
 //!
 //! The pass follows all paths, with the pending accesses of each register ([`State`]), to a fixed point; then it annotates.
-//! What an annotation cannot say becomes a `sync` before the instruction. Jumps and barriers may or may not count in
+//! What an annotation cannot say goes into one of the instructions before it, or becomes a `sync`. Jumps and barriers may or may not count in
 //! distances; the pass does not count them, so its distances hold either way.
 //!
 //! Fused execution units walk through blocks in which all channels are off (Wa_1407528679). There, instructions with a
@@ -29,6 +29,10 @@ const OLD: u8 = u8::MAX;
 const DEPTH: u32 = IN_ORDER_DEPTH as u32;
 /// Maximum distance of an annotation.
 const MAX_DISTANCE: u32 = 7;
+/// Instructions back to one whose annotation takes a wait for a payload that has been read.
+const EARLIER_READ: usize = 16;
+/// In-order instructions back to one whose annotation takes a wait for a result.
+const EARLIER_RESULT: usize = 3;
 
 /// The registers that an instruction accesses, and its properties.
 #[derive(Clone, Copy)]
@@ -359,14 +363,78 @@ impl Pass {
         Pass { code, footprints, first, block, tokens }
     }
 
-    /// The annotation of an instruction in a state, which it changes.
-    fn step(&mut self, n: usize, state: &mut State) -> Plan {
+    /// The annotation of an instruction in a state, which it changes. It waits for tokens of `others` too.
+    fn step(&mut self, n: usize, state: &mut State, others: Waits) -> Plan {
         let own = self.footprints[n];
         let sets = own.out_of_order && !own.ends;
         let token = sets.then(|| self.tokens.token(n, state));
-        let plan = plan(state.needs(&own), &own, token);
+        let mut needs = state.needs(&own);
+        needs.written |= others.written;
+        needs.read |= others.read & !needs.written;
+        let plan = plan(needs, &own, token);
         state.execute(&own, &plan);
         plan
+    }
+
+    /// Annotations of a block, and what is pending at its end. Waits that do not fit into one go to earlier instructions
+    /// whose annotation has room.
+    fn block(&mut self, b: usize, entry: &Entry) -> (Vec<Plan>, State) {
+        let range = self.first[b]..self.first[b + 1];
+        let mut state = State::new(entry);
+        let none = Waits::default();
+        let plans: Vec<_> = range.clone().map(|n| self.step(n, &mut state, none)).collect();
+        let mut earlier = vec![none; plans.len()];
+        let mut is_changed = false;
+        for k in 0..plans.len() {
+            let Waits { written, read, .. } = plans[k].before;
+            let waits = [(written, true), (read, false)];
+            for (mask, is_result) in waits.into_iter().filter(|(mask, _)| mask.is_power_of_two()) {
+                if let Some(to) = self.carrier(range.start, k, &plans, &earlier, mask, is_result) {
+                    let waits = &mut earlier[to];
+                    *(if is_result { &mut waits.written } else { &mut waits.read }) = mask;
+                    is_changed = true;
+                }
+            }
+        }
+        if !is_changed {
+            return (plans, state);
+        }
+        let mut state = State::new(entry);
+        let plans = range.zip(earlier).map(|(n, waits)| self.step(n, &mut state, waits)).collect();
+        (plans, state)
+    }
+
+    /// The nearest earlier instruction of the block from `start` on that can wait for a token which instruction `k` of it
+    /// needs: in order, with nothing in its annotation that excludes it. Messages do not wait for results of others.
+    fn carrier(
+        &self,
+        start: usize,
+        k: usize,
+        plans: &[Plan],
+        earlier: &[Waits],
+        mask: u16,
+        is_result: bool,
+    ) -> Option<usize> {
+        let no_mask = self.footprints[start + k].no_mask;
+        let most = if is_result { EARLIER_RESULT } else { EARLIER_READ };
+        for to in (k.saturating_sub(most)..k).rev() {
+            let own = &self.footprints[start + to];
+            let plan = &plans[to];
+            if own.out_of_order {
+                let sets = plan.swsb.token.is_none_or(|(id, _)| mask >> id & 1 != 0);
+                if is_result || sets {
+                    return None;
+                }
+                continue;
+            }
+            let has_room = plan.swsb.token.is_none()
+                && earlier[to] == Waits::default()
+                && (is_result || plan.swsb.distance == 0);
+            if own.counts && has_room && (own.no_mask || !no_mask) {
+                return Some(to);
+            }
+        }
+        None
     }
 
     /// Pending accesses at the start of each block.
@@ -378,14 +446,10 @@ impl Pass {
         }
         let mut open = BTreeSet::from([0]);
         while let Some(b) = open.pop_first() {
-            let Some(mut state) = entries.get(b).and_then(|e| e.as_ref()).map(State::new) else {
-                continue;
-            };
-            let range = self.first[b]..self.first[b + 1];
-            for n in range.clone() {
-                self.step(n, &mut state);
-            }
-            for to in self.code.successors(range.end - 1) {
+            let Some(entry) = entries.get_mut(b).and_then(Option::take) else { continue };
+            let state = self.block(b, &entry).1;
+            entries[b] = Some(entry);
+            for to in self.code.successors(self.first[b + 1] - 1) {
                 let Some(&to) = self.block.get(to) else { continue };
                 let is_new = entries[to as usize].is_none();
                 let entry = entries[to as usize].get_or_insert(Entry::EMPTY);
@@ -450,10 +514,9 @@ pub fn run(listing: Listing, width: u8) -> Listing {
     }
     let mut moved = Vec::with_capacity(pass.code.len() + 1);
     for (b, entry) in entries.iter().enumerate() {
-        let mut state = State::new(entry.as_ref().unwrap_or(&Entry::EMPTY));
-        for n in pass.first[b]..pass.first[b + 1] {
+        let plans = pass.block(b, entry.as_ref().unwrap_or(&Entry::EMPTY)).0;
+        for (n, plan) in (pass.first[b]..pass.first[b + 1]).zip(plans) {
             moved.push(next);
-            let plan = pass.step(n, &mut state);
             let mut inst = pass.code.insts()[n];
             for sync in syncs(&inst, plan.before) {
                 push(sync, Targets::default(), origins[n]);
