@@ -396,6 +396,9 @@ impl Compiler {
                 if let (true, Ok(stats)) = (wanted, &mut stats) {
                     let cycles = p.cycles(generation).map_err(|e| e.to_string())?;
                     stats["cycles"] = cycles.into();
+                    // Mesa counts accesses of arrays in scratch memory as spills and fills.
+                    stats["spills"] = p.stats.scratch_stores().into();
+                    stats["fills"] = p.stats.scratch_loads().into();
                 }
                 (ms, stats)
             }
@@ -639,7 +642,7 @@ pub fn run(
 pub struct Table<'a>(pub &'a [ShaderFigures]);
 
 /// Statistics that the table and the means are of, where a shader has them.
-const COLUMNS: [(&str, &str); 8] = [
+const COLUMNS: [(&str, &str); 9] = [
     ("width", "simd"),
     ("instructions", "inst"),
     ("sends", "sends"),
@@ -648,6 +651,7 @@ const COLUMNS: [(&str, &str); 8] = [
     ("registers", "regs"),
     ("uniforms", "unif"),
     ("spills", "spill"),
+    ("fills", "fill"),
 ];
 
 impl Table<'_> {

@@ -3,7 +3,9 @@
 use crate::emit::Listing;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use tepui_intel_isa::{Inst, Opcode, SyncFunction};
+use tepui_intel_isa::descriptor::STATELESS_NON_COHERENT;
+use tepui_intel_isa::message::Descriptor;
+use tepui_intel_isa::{Desc, Inst, Opcode, SyncFunction};
 use tepui_regalloc::spill::Spilled;
 
 /// Statistics of a program.
@@ -15,7 +17,7 @@ pub struct Stats {
     pub instructions: u32,
     /// Instructions that only wait (Gen12's `sync`, except at barriers).
     pub syncs: u32,
-    /// Messages among them.
+    /// Messages among them, without accesses of scratch memory, as Mesa counts them. source: Mesa, `brw_generator.cpp`
     pub sends: u32,
     /// Loops.
     pub loops: u32,
@@ -23,6 +25,10 @@ pub struct Stats {
     pub spills: u32,
     /// Loads of spilled values.
     pub fills: u32,
+    /// Stores to arrays in scratch memory.
+    pub array_stores: u32,
+    /// Loads from arrays in scratch memory.
+    pub array_loads: u32,
     /// Registers up to the last one that values take.
     pub registers: u32,
     /// Bytes of scratch memory of a thread.
@@ -33,21 +39,66 @@ pub struct Stats {
     pub bytes: u32,
 }
 
+/// Message of an instruction, by what statistics count.
+enum Message {
+    /// Access of a spilled value.
+    Spill,
+    /// Store to an array in scratch memory, or load.
+    Array(bool),
+    Other,
+}
+
+fn message(inst: &Inst) -> Option<Message> {
+    if !inst.opcode.is_send() {
+        return None;
+    }
+    let Desc::Immediate(desc) = inst.send.desc else { return Some(Message::Other) };
+    Some(match Descriptor::decode(inst.send.sfid, desc) {
+        Descriptor::Scratch { .. } => Message::Spill,
+        Descriptor::Data0 { surface: STATELESS_NON_COHERENT, .. } => {
+            Message::Array(desc >> 20 & 0x1f == 0)
+        }
+        _ => Message::Other,
+    })
+}
+
 impl Stats {
+    /// Stores to scratch memory, which is Mesa's number of spills.
+    #[must_use]
+    pub const fn scratch_stores(&self) -> u32 {
+        self.spills + self.array_stores
+    }
+
+    /// Loads from scratch memory, which is Mesa's number of fills.
+    #[must_use]
+    pub const fn scratch_loads(&self) -> u32 {
+        self.fills + self.array_loads
+    }
+
     /// Counts a program.
     pub(crate) fn new(listing: &Listing, width: u8, spilled: &Spilled) -> Stats {
         let is_sync =
             |inst: &&Inst| inst.opcode == Opcode::Sync && inst.function != SyncFunction::Bar as u8;
         let syncs = listing.insts.iter().filter(is_sync).count();
-        let sends = listing.insts.iter().filter(|inst| inst.opcode.is_send()).count();
+        let [mut sends, mut array_stores, mut array_loads] = [0; 3];
+        for access in listing.insts.iter().filter_map(message) {
+            match access {
+                Message::Spill => {}
+                Message::Array(true) => array_stores += 1,
+                Message::Array(false) => array_loads += 1,
+                Message::Other => sends += 1,
+            }
+        }
         Stats {
             width,
             instructions: (listing.insts.len() - syncs) as u32,
             syncs: syncs as u32,
-            sends: sends as u32,
+            sends,
             loops: listing.loops,
             spills: spilled.stores,
             fills: spilled.loads,
+            array_stores,
+            array_loads,
             registers: 0,
             scratch: spilled.scratch_bytes,
             long_bytes: 16 * listing.insts.len() as u32,
@@ -67,8 +118,8 @@ impl fmt::Display for Stats {
             self.instructions,
             self.syncs,
             self.loops,
-            self.spills,
-            self.fills,
+            self.scratch_stores(),
+            self.scratch_loads(),
             self.sends,
             self.registers,
             self.long_bytes,

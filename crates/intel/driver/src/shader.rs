@@ -67,10 +67,10 @@ pub struct Variant {
 fn statistics(s: &tepui_intel_compiler::Stats) -> [(&'static str, &'static str, u64); 8] {
     [
         ("instructions", "Instructions", s.instructions),
-        ("sends", "Messages", s.sends),
+        ("sends", "Messages, without accesses of scratch memory", s.sends),
         ("loops", "Loops", s.loops),
-        ("spills", "Stores of spilled registers", s.spills),
-        ("fills", "Loads of spilled registers", s.fills),
+        ("spills", "Stores to scratch memory", s.scratch_stores()),
+        ("fills", "Loads from scratch memory", s.scratch_loads()),
         ("registers", "Registers of a thread", s.registers),
         ("scratch", "Bytes of scratch memory of a thread", s.scratch),
         ("bytes", "Bytes of machine code", s.bytes),
