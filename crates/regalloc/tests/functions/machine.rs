@@ -117,7 +117,12 @@ pub const CLOBBERED: std::ops::Range<u16> = 2..9;
 pub fn picky_registers(limit: u16) -> Registers {
     let values = RegSet::range(1..13).union(RegSet::range(19..limit + 7));
     let unmasked = RegSet::range(200..256);
-    Registers { values, unmasked, scratch: RegSet::range(160..162) }
+    Registers {
+        values,
+        unmasked,
+        scratch: RegSet::range(160..162),
+        in_turns: limit.is_multiple_of(2),
+    }
 }
 
 impl Target for Picky {
