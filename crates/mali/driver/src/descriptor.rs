@@ -109,7 +109,7 @@ pub fn view(device: &Device, v: &ViewInfo<'_, Mali>) -> Result<View> {
                 vk::ImageViewType::_3D => [0, 1],
                 _ => [v.range.base_array_layer, v.range.layer_count],
             },
-            swizzle: v.swizzle,
+            swizzle: texture::channels(v.swizzle),
             min_lod: v.min_lod - v.range.base_mip_level as f32,
         };
         texture::of_part(device, &part, role)
