@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{Attrs, Inst, Op, Pat, Region, Shader, Type, Value};
+use tepui_ir::{Attrs, Inst, Op, Pat, Region, Res, Shader, Type, Value};
 
 /// Values that reach a handle operand of some ops.
 pub(crate) fn handles(s: &Shader, of: impl Fn(Op) -> bool) -> SecondaryMap<Value, bool> {
@@ -85,5 +85,18 @@ fn collect_exits(s: &Shader, r: Region, inner: Option<(Inst, Region)>, out: &mut
             }
             _ => {}
         }
+    }
+}
+
+/// The resource of a handle and the index of its element.
+#[must_use]
+pub fn descriptor_of(s: &Shader, handle: Value) -> Option<(Res, Value)> {
+    let mut at = s.def_inst(handle)?;
+    while s.insts[at].op == Op::Copy {
+        at = s.def_inst(s.arg(at, 0))?;
+    }
+    match (s.insts[at].op, s.insts[at].attrs) {
+        (Op::Descriptor, Attrs::Res(res, _)) => Some((res, s.arg(at, 0))),
+        _ => None,
     }
 }

@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use tepui_ir::{Attrs, Builtin, Op, Res, Shader, Value};
 use tepui_sysval::SystemValue;
 
+pub use tepui_passes::handles::descriptor_of;
+
 /// Maximum number of binding table entries: higher indices have a meaning of their own. source: Mesa,
 /// `brw_compiler.h` (`BRW_MAX_BINDING_TABLE_SIZE`)
 pub const MAX_SURFACES: usize = 240;
@@ -275,18 +277,5 @@ impl BindMap {
             return None;
         }
         self.surface(Surface::Buffer { set: r.set, binding: r.binding, element })
-    }
-}
-
-/// The resource of a handle and the index of its element.
-#[must_use]
-pub fn descriptor_of(s: &Shader, handle: Value) -> Option<(Res, Value)> {
-    let mut at = s.def_inst(handle)?;
-    while s.insts[at].op == Op::Copy {
-        at = s.def_inst(s.arg(at, 0))?;
-    }
-    match (s.insts[at].op, s.insts[at].attrs) {
-        (Op::Descriptor, Attrs::Res(res, _)) => Some((res, s.arg(at, 0))),
-        _ => None,
     }
 }

@@ -15,9 +15,9 @@ use crate::bind::descriptor_of;
 use crate::set_memory::reads_raw;
 use tepui_intel_isa::Generation;
 use tepui_ir::{
-    Attrs, Dim, Image, ImageFormat, Inst, NumKind, Op, ResKind, Shader, TexOperands, Type, Value,
+    Attrs, Dim, Image, ImageFormat, Inst, NumKind, Op, Shader, TexOperands, Type, Value,
 };
-use tepui_passes::cube_level::cube_level;
+use tepui_passes::cubes;
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
 /// Runs the pass. It must not run twice.
@@ -74,7 +74,7 @@ impl Lowering for Images {
         match e.s.insts[i].op {
             Op::ImageLoad if image.dim == Dim::Subpass => attachment(e, i, image),
             Op::ImageLoad => self.load(e, i, image),
-            Op::ImageSize if image.dim == Dim::Cube && image.array => faces(e, i),
+            Op::ImageSize if image.dim == Dim::Cube && image.array => cubes::faces(e, i),
             Op::TexSample | Op::TexSampleLod | Op::TexGather | Op::TexQueryLod => {
                 sample(e, i, image)
             }
@@ -175,24 +175,6 @@ fn small_float(e: &mut Emit, field: Value, n: u8) -> Value {
     e.value(Op::F2F, Attrs::None, &[half], Type::B32)
 }
 
-/// The size of an array of cubes: a storage image has its faces as layers.
-fn faces(e: &mut Emit, i: Inst) -> Step {
-    let storage = descriptor_of(e.s, e.s.arg(i, 0))
-        .is_some_and(|(res, _)| e.s.resources[res].kind == ResKind::StorageImage);
-    if !storage {
-        return Step::Keep;
-    }
-    let (attrs, args) = (e.s.insts[i].attrs, e.s.args(i).to_vec());
-    let ty = e.ty(e.s.result(i));
-    let size = e.value(Op::ImageSize, attrs, &args, ty);
-    let mut parts = e.split(size);
-    if let Some(last) = parts.last_mut() {
-        let six = e.u32(6);
-        *last = e.op(Op::UDiv, &[*last, six]);
-    }
-    Step::Replace(vec![e.vec(&parts)])
-}
-
 /// An instruction that filters, with a direction of its own for cubes, and without what messages do not take.
 fn sample(e: &mut Emit, i: Inst, image: Image) -> Step {
     let Some((_, t)) = e.s.tex_args(i) else { return Step::Keep };
@@ -210,7 +192,8 @@ fn sample(e: &mut Emit, i: Inst, image: Image) -> Step {
     if cube {
         let parts = e.split(args[2]);
         if let [Some(x), Some(y)] = gradients {
-            lod = Some(level(e, args[0], image, &parts, [x, y]));
+            let width = |e: &mut Emit| cubes::width(e, args[0], image);
+            lod = Some(cubes::level(e, width, &parts[..3], [x, y]));
             gradients = [None; 2];
             image.operands.remove(TexOperands::GRAD);
             image.operands.insert(TexOperands::LOD);
@@ -268,18 +251,6 @@ fn flat_level(e: &mut Emit, handle: Value, image: Image, gradients: [Value; 2]) 
     let log = e.op(Op::FLog2, &[most]);
     let half = e.f32(0.5);
     e.op(Op::FMul, &[log, half])
-}
-
-fn level(e: &mut Emit, handle: Value, image: Image, parts: &[Value], g: [Value; 2]) -> Value {
-    let width = |e: &mut Emit| {
-        let zero = e.u32(0);
-        let comps = 2 + u8::from(image.array);
-        let (operands, residency) = (TexOperands::LOD, false);
-        let query = Attrs::Image(Image { operands, residency, ..image });
-        let size = e.value(Op::ImageSize, query, &[handle, zero], Type::vec(32, comps));
-        e.extract(size, 0)
-    };
-    cube_level(e, width, &parts[..3], g)
 }
 
 /// A direction whose greatest component is 1 or -1.

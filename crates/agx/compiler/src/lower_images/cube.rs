@@ -12,5 +12,5 @@ pub(super) fn cube_level(e: &mut Emit, handle: Value, r: &[Value], gradients: [V
         let first = e.bits(handle, texture("first_level"));
         e.op(Op::UShr, &[width, first])
     };
-    tepui_passes::cube_level::cube_level(e, width, r, gradients)
+    tepui_passes::cubes::level(e, width, r, gradients)
 }

@@ -3,7 +3,9 @@
 #[path = "../image_memory/mod.rs"]
 mod image_memory;
 
-use image_memory::{bindings, divides_quads};
+use image_memory::bindings;
+pub use tepui_compiler_test::images::QUADS;
+use tepui_compiler_test::images::divides_quads;
 use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
 use tepui_intel_analysis::Code;
 use tepui_intel_analysis::scoreboard::{Rules, check as check_scoreboard};
@@ -135,7 +137,7 @@ impl Executor for Model {
         memory: &mut Memory,
         groups: [u32; 3],
     ) -> Result<(), Failure> {
-        if divides_quads(s) {
+        if divides_quads(s, true) {
             return Err(Failure::Unsupported(QUADS.to_owned()));
         }
         let mut bindings = bindings(s, memory);
@@ -151,9 +153,6 @@ impl Executor for Model {
         Ok(())
     }
 }
-
-/// Why some programs are not run.
-pub const QUADS: &str = "lanes of a quad are in different messages and have no derivatives";
 
 /// Generations that the compiler knows.
 pub const GENERATIONS: [Generation; 2] = [Generation::Gen9, Generation::Gen12];

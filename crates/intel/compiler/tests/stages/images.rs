@@ -1,9 +1,9 @@
 //! Random image instructions in stages of draws: what they leave in buffers and images is what the interpreter leaves.
 
-use super::image_memory::{bindings, divides_quads};
+use super::image_memory::bindings;
 use super::random::{first, flat, number_of_lane, whole_of};
 use super::rig::{compiled, listing, machine, wgsl};
-use tepui_compiler_test::images::{compare, memory};
+use tepui_compiler_test::images::{compare, divides_quads, memory};
 use tepui_intel_bare::Bindings;
 use tepui_intel_bare::draw::{Draw, POINTS};
 use tepui_intel_compiler::{Options, Program};
@@ -23,7 +23,7 @@ fn staged(text: &str, stage: Stage) -> Option<Shader> {
     let mut s = tepui_ir::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let implicit = s.info.derivatives != DerivativeGroup::None;
     let squares = s.info.derivatives == DerivativeGroup::Quads;
-    if squares || implicit && stage != Stage::Fragment || divides_quads(&s) {
+    if squares || implicit && stage != Stage::Fragment || divides_quads(&s, true) {
         return None;
     }
     s.info.stage = stage;

@@ -1,11 +1,40 @@
-//! Levels of detail of cubes from gradients, for texture units that take no gradients of cubes.
+//! Cubes: levels of detail from gradients, for texture units that take no gradients of cubes, and sizes of storage images whose layers
+//! are faces.
 
-use crate::rewrite::Emit;
-use tepui_ir::{Attrs, Op, Type, Value};
+use crate::handles::descriptor_of;
+use crate::rewrite::{Emit, Step};
+use tepui_ir::{Attrs, Image, Inst, Op, ResKind, TexOperands, Type, Value};
+
+/// The size of an array of cubes, for hardware to which a storage image has its faces as layers.
+pub fn faces(e: &mut Emit, i: Inst) -> Step {
+    let storage = descriptor_of(e.s, e.s.arg(i, 0))
+        .is_some_and(|(res, _)| e.s.resources[res].kind == ResKind::StorageImage);
+    if !storage {
+        return Step::Keep;
+    }
+    let (attrs, args) = (e.s.insts[i].attrs, e.s.args(i).to_vec());
+    let ty = e.ty(e.s.result(i));
+    let size = e.value(Op::ImageSize, attrs, &args, ty);
+    let mut parts = e.split(size);
+    if let Some(last) = parts.last_mut() {
+        let six = e.u32(6);
+        *last = e.op(Op::UDiv, &[*last, six]);
+    }
+    Step::Replace(vec![e.vec(&parts)])
+}
+
+/// The width of level 0 of a texture in texels, by a query.
+pub fn width(e: &mut Emit, texture: Value, image: Image) -> Value {
+    let zero = e.u32(0);
+    let comps = 2 + u8::from(image.array);
+    let query = Attrs::Image(Image { operands: TexOperands::LOD, residency: false, ..image });
+    let size = e.value(Op::ImageSize, query, &[texture, zero], Type::vec(32, comps));
+    e.extract(size, 0)
+}
 
 /// The level of detail for the gradients of a direction; `width` makes the width of level 0 in texels.
 /// source: Vulkan specification, "Cube Map Derivative Transformation" and "Scale Factor Operation"
-pub fn cube_level(
+pub fn level(
     e: &mut Emit,
     width: impl FnOnce(&mut Emit) -> Value,
     r: &[Value],
