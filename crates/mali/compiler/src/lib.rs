@@ -19,6 +19,7 @@ mod effects;
 mod emit;
 pub mod error;
 pub mod interface;
+mod lower_images;
 pub mod mir;
 pub mod preload;
 mod select;
@@ -204,6 +205,7 @@ fn lower_stage(s: &mut Shader, p: &mut Pipeline<'_>) {
 fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
     let target = target();
     tepui_passes::target::lower_textures(s, &target, p);
+    p.with(s, "lower_images", lower_images::run);
     p.run(s, "lower_atomics");
     p.run(s, "lower_io");
     if p.with(s, "effects", effects::run) {

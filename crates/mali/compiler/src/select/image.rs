@@ -65,11 +65,12 @@ impl Select<'_> {
             (_, Some(sample)) => self.comp(sample, 0),
             _ => Comp::Const(0),
         };
-        let layer = match image.array || image.dim == Dim::Cube {
-            true => at(self, coords - usize::from(image.dim == Dim::Cube && !image.array)),
-            false => Comp::Const(0),
+        // The third component of a cube map's coordinates is the face of a cube, of a layer or not.
+        let layer = match image.dim {
+            Dim::Cube => at(self, 2),
+            _ if image.array => at(self, coords),
+            _ => Comp::Const(0),
         };
-        let layer = if image.dim == Dim::Cube { at(self, 2) } else { layer };
         let zw = match (low, layer) {
             (Comp::Const(0), Comp::Const(0)) => Opnd::imm(0),
             _ => Opnd::val(self.join_halves(low, layer)),

@@ -14,8 +14,8 @@ use tepui_mali_isa::modifier::fields::{
     SHADOW, TEXEL_OFFSET, WIDE_INDICES,
 };
 use tepui_mali_isa::modifier::{
-    Clamp, Dimension, FetchComponent, LodMode, ModifierValue, Mux, RegisterType, RegisterWidth,
-    WriteMask,
+    Clamp, Condition, Dimension, FetchComponent, LodMode, ModifierValue, Mux, RegisterType,
+    RegisterWidth, WriteMask,
 };
 use tepui_mali_isa::operand::Swizzle;
 
@@ -67,6 +67,17 @@ struct Lookup {
     shadow: bool,
     offset: bool,
     lod: LodMode,
+}
+
+/// What is applied to a computed level of detail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LodRange {
+    /// Nothing.
+    Raw,
+    /// The sampler's bias.
+    Biased,
+    /// The bias, then the range of the sampler and the texture.
+    Clamped,
 }
 
 fn dimension(dim: Dim) -> Dimension {
@@ -183,7 +194,7 @@ impl Select<'_> {
             }
         }
         if !gather {
-            self.level(i, image, args, (handles, wide, dim), &coords, &mut lookup)?;
+            self.level(image, args, (handles, wide, dim), &coords, &mut lookup);
         }
         let op = if gather { IsaOp::TEX_GATHER } else { IsaOp::TEX_SINGLE };
         let mut inst = Isa::new(op).with(dim).flag(&WIDE_INDICES, wide);
@@ -242,27 +253,28 @@ impl Select<'_> {
     /// The level of detail, in the lookup's staging registers and its mode.
     fn level(
         &mut self,
-        i: Inst,
         image: Image,
         args: &TexArgs,
         operand: (Opnd, bool, Dimension),
         coords: &[Val],
         lookup: &mut Lookup,
-    ) -> Result<()> {
+    ) {
         if let (Some(dx), Some(dy)) = (args.ddx, args.ddy) {
-            if image.dim == Dim::Cube {
-                return self.refuse(i, "with gradients of a cube map is not compiled yet");
+            let mut gradient = self.gradient([dx, dy], usize::from(image.dim.coords()), operand);
+            if let Some(least) = args.min_lod {
+                let least = Opnd::val(self.float_word(least, 0));
+                gradient[0] = self.raised(gradient[0], least);
             }
-            let gradient = self.gradient([dx, dy], usize::from(image.dim.coords()), operand);
             lookup.staged.extend(gradient);
             lookup.lod = LodMode::Grdesc;
-            return Ok(());
+            return;
         }
         let least = args.min_lod.map(|v| Opnd::val(self.float_word(v, 0)));
         let explicit = match (args.lod, least) {
             (Some(lod), _) => Some(Opnd::val(self.float_word(lod, 0))),
             (None, Some(_)) => {
-                let mut lod = Opnd::val(self.computed_lod(coords, operand, true));
+                // The lookup adds the sampler's bias and clamps.
+                let mut lod = Opnd::val(self.computed_lod(coords, operand, LodRange::Raw));
                 if let Some(bias) = args.bias {
                     let bias = Opnd::val(self.float_word(bias, 0));
                     lod = Opnd::val(self.word(IsaOp::FADD_F32, &[lod, bias]));
@@ -279,7 +291,7 @@ impl Select<'_> {
             let is_zero = args.lod.is_some_and(|v| matches!(self.comp(v, 0), Comp::Const(0)));
             if is_zero && least.is_none() {
                 lookup.lod = LodMode::Zero;
-                return Ok(());
+                return;
             }
             lookup.staged.push(self.fixed_lod(lod));
             lookup.lod = LodMode::Explicit;
@@ -288,19 +300,33 @@ impl Select<'_> {
             lookup.staged.push(self.fixed_lod(bias));
             lookup.lod = LodMode::ComputedBias;
         }
-        Ok(())
+    }
+
+    /// The first word of a gradient descriptor with the larger of its level of detail, in the low half, and `least`.
+    fn raised(&mut self, word: Val, least: Opnd) -> Val {
+        let lod = Opnd::val(word).part(Swizzle::H00);
+        let lod = Opnd::val(self.word(IsaOp::S16_TO_S32, &[lod]));
+        let least = Opnd::val(self.fixed_number(least));
+        let inst = Isa::new(IsaOp::CSEL_S32).with(Condition::Gt);
+        let most = Opnd::val(self.def(inst, WORD, &[lod, least, lod, least]));
+        let rest = Opnd::val(word).part(Swizzle::H11);
+        self.word(IsaOp::MKVEC_V2I16, &[most.part(Swizzle::H00), rest])
     }
 
     /// A level of detail as a number with eight fractional bits in the low half. The high half is zero.
     fn fixed_lod(&mut self, lod: Opnd) -> Val {
+        let half = Opnd::val(self.fixed_number(lod)).part(Swizzle::H00);
+        self.word(IsaOp::MKVEC_V2I16, &[half, Opnd::imm(0)])
+    }
+
+    /// A level of detail as an integer with eight fractional bits.
+    fn fixed_number(&mut self, lod: Opnd) -> Val {
         let nothing = Opnd::imm(0x8000_0000);
         let inst = Isa::new(IsaOp::FMA_F32).with(Clamp::ClampM11);
         let part = self.def(inst, WORD, &[lod, Opnd::imm((1.0 / MAX_LOD).to_bits()), nothing]);
         let steps = Opnd::imm((256.0 * MAX_LOD).to_bits());
         let number = self.word(IsaOp::FMA_F32, &[Opnd::val(part), steps, nothing]);
-        let whole = self.def(Isa::new(IsaOp::F32_TO_S32), WORD, &[Opnd::val(number)]);
-        let half = Opnd::val(whole).part(Swizzle::H00);
-        self.word(IsaOp::MKVEC_V2I16, &[half, Opnd::imm(0)])
+        self.def(Isa::new(IsaOp::F32_TO_S32), WORD, &[Opnd::val(number)])
     }
 
     /// A gradient descriptor from derivatives: of each coordinate the one in x, then the one in y.
@@ -324,16 +350,18 @@ impl Select<'_> {
         self.split(d)
     }
 
-    /// The level of detail that a lookup would have, as a float; `clamped` to what the sampler and the texture have.
+    /// The level of detail that a lookup would have, as a float.
     fn computed_lod(
         &mut self,
         coords: &[Val],
         (handles, wide, dim): (Opnd, bool, Dimension),
-        clamped: bool,
+        range: LodRange,
     ) -> Val {
         let inst = Isa::new(IsaOp::TEX_GRADIENT).with(dim).flag(&WIDE_INDICES, wide);
         let inst = inst.with(RegisterType::U).with(RegisterWidth::W32).with(WriteMask::R);
-        let inst = inst.flag(&FORCE_DELTA_ENABLE, true).flag(&LOD_CLAMP_DISABLE, !clamped);
+        let inst = inst.flag(&LOD_CLAMP_DISABLE, range != LodRange::Clamped);
+        let inst = inst.flag(&LOD_BIAS_DISABLE, range == LodRange::Raw);
+        let inst = inst.flag(&FORCE_DELTA_ENABLE, true);
         let inst = inst.staged(0, 1).staged(1, coords.len() as u8);
         let d = self.f.val(WORD);
         let staged = self.collect(coords);
@@ -350,7 +378,8 @@ impl Select<'_> {
         let (handles, wide) = self.handles(&texture, &sampler);
         let operand = (handles, wide, dimension(image.dim));
         let coords = self.coordinates(s.arg(i, 2), image);
-        Ok([true, false].map(|clamped| Comp::Val(self.computed_lod(&coords, operand, clamped))))
+        let ranges = [LodRange::Clamped, LodRange::Biased];
+        Ok(ranges.map(|range| Comp::Val(self.computed_lod(&coords, operand, range))))
     }
 
     fn fetch(&mut self, i: Inst, image: Image, args: &TexArgs) -> Result<()> {
@@ -465,7 +494,7 @@ impl Select<'_> {
                 let one = Opnd::imm(0);
                 side = self.word(IsaOp::RSHIFT_OR_I32, &[Opnd::val(side), count, one]);
                 let (a, one) = (Opnd::val(side), Opnd::imm(1));
-                let inst = Isa::new(IsaOp::CSEL_U32).with(tepui_mali_isa::modifier::Condition::Gt);
+                let inst = Isa::new(IsaOp::CSEL_U32).with(Condition::Gt);
                 side = self.def(inst, WORD, &[a, one, a, one]);
             }
             comps.push(Comp::Val(side));
