@@ -79,6 +79,9 @@ pub struct Program {
     pub inputs: Vec<u32>,
     /// Whether results are those of filters, which are exact to 8 bits.
     pub filtered: bool,
+    /// Whether the GPU reads texels outside of images as zeros in channels that the format lacks, too: alpha is then 0 instead of 1,
+    /// which `robustImageAccess` allows.
+    pub zeros_outside: bool,
 }
 
 struct Writer<'a> {
@@ -395,7 +398,7 @@ pub fn program(seed: u64, storage: bool, lanes: u32) -> Program {
     }
     let mut text = w.out;
     text += "    yield\n  }\n}\n";
-    Program { text, shape, sampler: sampler_data, inputs, filtered }
+    Program { text, shape, sampler: sampler_data, inputs, filtered, zeros_outside: false }
 }
 
 /// Integer coordinates of an image.

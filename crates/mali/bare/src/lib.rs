@@ -1,23 +1,29 @@
 //! Runs compiled shaders on the model of Mali GPUs, without a driver.
 //!
-//! [`Machine::run`] lays out one block of memory — code, fast-access uniforms, resource tables, local memory, buffers — and executes
-//! the command stream that a driver would submit. What a program reads where is said by its [`FauWord`]s and by the [`Layout`] that it
+//! [`Machine::run`] lays out one block of memory — code, fast-access uniforms, resource tables, local memory, buffers, images — and
+//! executes the command stream (v10) or the chain of one job (v9) that a driver would submit. What a program reads where is said by its [`FauWord`]s and by the [`Layout`] that it
 //! was compiled with.
 
+pub mod image;
 mod memory;
 
 use std::collections::BTreeMap;
 
+use image::Picture;
 use memory::Layout as Block;
-use tepui_mali_chips::Chip;
+use tepui_ir::ImageFormat;
+use tepui_ir::interp::{SamplerData, Slot};
+use tepui_mali_chips::{Arch, Chip};
 use tepui_mali_compiler::{FauWord, Layout, Program};
-use tepui_mali_model::{Gpu, JobFault, JobStats, Options, Stream};
+use tepui_mali_model::{Gpu, JobContext, JobFault, JobStats, Options, Stream};
 use tepui_mali_packets::cs::{CsMove, CsMove32, CsRunCompute};
+use tepui_mali_packets::job::{ComputePayload, JobHeader, JobType};
 use tepui_mali_packets::shader::{
-    Buffer, ComputeSizeWorkgroup, LocalStorage, Resource, ShaderProgram, ShaderRegisterAllocation,
-    ShaderStage,
+    Buffer, ComputeSizeWorkgroup, LocalStorage, Resource, ShaderEnvironment, ShaderProgram,
+    ShaderRegisterAllocation, ShaderStage,
 };
 use tepui_mali_packets::{Packet, Problem};
+use tepui_softgpu::AddressSpace;
 use tepui_sysval::SystemValue;
 
 /// Shader cores up to the last one, for which local memory is allocated.
@@ -47,16 +53,29 @@ pub enum Error {
     /// The program reads what no bindings have.
     #[error("a compute program without a driver has no {0}")]
     Unbound(&'static str),
-    /// The chip has no command streams.
-    #[error("{0} has no command streams")]
+    /// The chip's shaders are not those of the compiler.
+    #[error("{0} is no Valhall GPU")]
     Chip(&'static str),
+    /// Texels of images do not have the format.
+    #[error("images of {0} are not bound without a driver")]
+    Texels(ImageFormat),
+    /// The hardware has no such image.
+    #[error("{0}")]
+    Image(String),
+    /// The hardware has no such texture.
+    #[error("{0}")]
+    Texture(#[from] tepui_mali_textures::Error),
 }
 
 /// The bindings of a shader.
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
     /// Contents of buffers by set, binding and array element.
-    pub buffers: BTreeMap<(u32, u32, u32), Vec<u8>>,
+    pub buffers: BTreeMap<Slot, Vec<u8>>,
+    /// Images and texel buffers.
+    pub images: BTreeMap<Slot, Picture>,
+    /// Samplers.
+    pub samplers: BTreeMap<Slot, SamplerData>,
     /// Push constants.
     pub push: Vec<u8>,
     /// The descriptors, as the program was compiled for them.
@@ -87,7 +106,7 @@ impl Machine {
         Machine { gpu: Gpu::new(chip, options) }
     }
 
-    /// Runs workgroups of a program; the buffers then hold what they left.
+    /// Runs workgroups of a program; the buffers and images then hold what they left.
     ///
     /// # Errors
     /// When the program does not run to its end.
@@ -97,7 +116,8 @@ impl Machine {
         bindings: &mut Bindings,
         groups: [u32; 3],
     ) -> Result<JobStats, Error> {
-        if self.gpu.chip().arch.0 < 10 {
+        let arch = self.gpu.chip().arch;
+        if arch < Arch(9) {
             return Err(Error::Chip(self.gpu.chip().id));
         }
         if program.code.is_empty() {
@@ -105,14 +125,11 @@ impl Machine {
             return Ok(JobStats::default());
         }
         let mut m = Block::new();
-        let code = m.place(&program.code);
         let data = m.place(&program.data);
-        let buffers: BTreeMap<_, _> =
-            bindings.buffers.iter().map(|(k, b)| (*k, (m.place(b), b.len()))).collect();
-        let tables = tables(&mut m, &bindings.layout, &buffers)?;
+        let places = Places::new(&mut m, arch, bindings)?;
+        let tables = tables(&mut m, &bindings.layout, places.descriptors)?;
         let push = m.place(&bindings.push);
         let uniforms = uniforms(program, bindings, groups, [data, push])?;
-        let fau = m.place(&uniforms);
         let shader = ShaderProgram {
             stage: ShaderStage::Compute,
             register_allocation: match program.stats.is_half() {
@@ -120,61 +137,143 @@ impl Machine {
                 false => ShaderRegisterAllocation::N32PerThread,
             },
             preload: program.preload.into(),
-            binary: code,
+            binary: m.place(&program.code),
             ..ShaderProgram::default()
         };
-        let shader = m.place(&pack(&shader)?);
         let storage = local_storage(&mut m, program);
-        let storage = m.place(&pack(&storage)?);
-        let size = pack(&ComputeSizeWorkgroup {
-            workgroup_size_x: program.workgroup_size[0],
-            workgroup_size_y: program.workgroup_size[1],
-            workgroup_size_z: program.workgroup_size[2],
-            ..ComputeSizeWorkgroup::default()
-        })?;
-        let mut stream = Vec::new();
-        let pairs = uniforms.len() as u64 / 8;
-        for (destination, immediate) in [(0, tables), (16, shader), (24, storage)] {
-            stream.extend(pack(&CsMove { immediate, destination })?);
-        }
-        stream.extend(pack(&CsMove { immediate: fau, destination: 8 })?);
-        let high = (fau >> 32) as u32 | (pairs as u32) << 24;
-        let words =
-            [(9, high), (33, word(&size, 0)), (37, groups[0]), (38, groups[1]), (39, groups[2])];
-        for (destination, immediate) in words {
-            stream.extend(pack(&CsMove32 { immediate, destination })?);
-        }
-        stream.extend(pack(&CsRunCompute { task_increment: 1, ..CsRunCompute::default() })?);
-        let address = m.place(&stream);
+        let environment = ShaderEnvironment {
+            fau_count: uniforms.len() as u32 / 8,
+            resources: tables,
+            shader: m.place(&pack(&shader)?),
+            thread_storage: m.place(&pack(&storage)?),
+            fau: m.place(&uniforms),
+            ..ShaderEnvironment::default()
+        };
+        let work = match arch {
+            Arch(9) => job(&environment, program.workgroup_size, groups)?,
+            _ => stream(&environment, program.workgroup_size, groups)?,
+        };
+        let address = m.place(&work);
         let vm = m.bind().map_err(Error::Memory)?;
-        let mut group = self.gpu.group(1);
-        let started = group.start(0, Stream { address, size: stream.len() as u64 });
-        started.map_err(|e| Error::Memory(e.to_string()))?;
-        let done = self.gpu.run(&vm, &mut group);
-        let stats = done.into_iter().next().ok_or(Error::Waits)?.outcome?;
-        for (key, (at, _)) in &buffers {
-            if let Some(bytes) = bindings.buffers.get_mut(key) {
-                vm.read(*at, bytes).map_err(|e| Error::Memory(e.to_string()))?;
-            }
+        let stats = match arch {
+            Arch(9) => self.gpu.chain(&vm, &mut JobContext::default(), address)?,
+            _ => self.run_stream(&vm, Stream { address, size: work.len() as u64 })?,
+        };
+        let read = |at: u64, bytes: &mut [u8]| {
+            vm.read(at, bytes).map_err(|e| Error::Memory(e.to_string()))
+        };
+        for (key, bytes) in &mut bindings.buffers {
+            read(places.buffers[key], bytes)?;
+        }
+        for (key, picture) in &mut bindings.images {
+            let (at, size) = places.images[key];
+            let mut bytes = vec![0; size];
+            read(at, &mut bytes)?;
+            picture.take(arch, &bytes)?;
         }
         Ok(stats)
     }
+
+    fn run_stream(&self, vm: &AddressSpace, stream: Stream) -> Result<JobStats, Error> {
+        let mut group = self.gpu.group(1);
+        group.start(0, stream).map_err(|e| Error::Memory(e.to_string()))?;
+        let done = self.gpu.run(vm, &mut group);
+        Ok(done.into_iter().next().ok_or(Error::Waits)?.outcome?)
+    }
 }
 
-/// Addresses and sizes of buffers.
-type Buffers = BTreeMap<(u32, u32, u32), (u64, usize)>;
+/// The command stream of a dispatch.
+fn stream(e: &ShaderEnvironment, size: [u32; 3], groups: [u32; 3]) -> Result<Vec<u8>, Problem> {
+    let size = pack(&ComputeSizeWorkgroup {
+        workgroup_size_x: size[0],
+        workgroup_size_y: size[1],
+        workgroup_size_z: size[2],
+        ..ComputeSizeWorkgroup::default()
+    })?;
+    let fau = e.fau | u64::from(e.fau_count) << 56;
+    let mut stream = Vec::new();
+    let pairs = [(0, e.resources), (8, fau), (16, e.shader), (24, e.thread_storage)];
+    for (destination, immediate) in pairs {
+        // A move of 64 bits has 48 of them.
+        let low = CsMove { immediate: immediate & ((1 << 48) - 1), destination };
+        stream.extend(pack(&low)?);
+        let high = (immediate >> 32) as u32;
+        stream.extend(pack(&CsMove32 { immediate: high, destination: destination + 1 })?);
+    }
+    let words = [(33, word(&size, 0)), (37, groups[0]), (38, groups[1]), (39, groups[2])];
+    for (destination, immediate) in words {
+        stream.extend(pack(&CsMove32 { immediate, destination })?);
+    }
+    stream.extend(pack(&CsRunCompute { task_increment: 1, ..CsRunCompute::default() })?);
+    Ok(stream)
+}
+
+/// The job of a dispatch.
+fn job(e: &ShaderEnvironment, size: [u32; 3], groups: [u32; 3]) -> Result<Vec<u8>, Problem> {
+    let header =
+        JobHeader { is_64_bit: true, job_type: JobType::Compute, index: 1, ..JobHeader::default() };
+    let payload = ComputePayload {
+        workgroup_size_x: size[0],
+        workgroup_size_y: size[1],
+        workgroup_size_z: size[2],
+        workgroup_count_x: groups[0],
+        workgroup_count_y: groups[1],
+        workgroup_count_z: groups[2],
+        compute: *e,
+        ..ComputePayload::default()
+    };
+    Ok([pack(&header)?, pack(&payload)?].concat())
+}
+
+/// Where buffers and images are in memory, and the descriptors of all bindings.
+struct Places {
+    buffers: BTreeMap<Slot, u64>,
+    /// Addresses and bytes.
+    images: BTreeMap<Slot, (u64, usize)>,
+    /// Descriptors, and whether they are the samplers of their bindings.
+    descriptors: Vec<(Slot, bool, Vec<u8>)>,
+}
+
+impl Places {
+    /// Places the contents of bindings in memory.
+    fn new(m: &mut Block, arch: Arch, bindings: &Bindings) -> Result<Places, Error> {
+        let (mut buffers, mut images) = (BTreeMap::new(), BTreeMap::new());
+        let mut descriptors = Vec::new();
+        for (&slot, bytes) in &bindings.buffers {
+            let address = m.place(bytes);
+            let buffer = Buffer { size: bytes.len() as u32, address, ..Buffer::default() };
+            descriptors.push((slot, false, pack(&buffer)?));
+            buffers.insert(slot, address);
+        }
+        for (&slot, picture) in &bindings.images {
+            let bytes = picture.bytes(arch)?;
+            let address = m.place(&bytes);
+            images.insert(slot, (address, bytes.len()));
+            descriptors.push((slot, false, picture.descriptor(arch, address, m)?.to_vec()));
+        }
+        for (&slot, sampler) in &bindings.samplers {
+            descriptors.push((slot, true, image::sampler(sampler)?.to_vec()));
+        }
+        Ok(Places { buffers, images, descriptors })
+    }
+}
 
 /// The resource tables: their address, with their number in the low bits.
-fn tables(m: &mut Block, layout: &Layout, buffers: &Buffers) -> Result<u64, Error> {
+fn tables(
+    m: &mut Block,
+    layout: &Layout,
+    descriptors: Vec<(Slot, bool, Vec<u8>)>,
+) -> Result<u64, Error> {
     let mut contents: Vec<Vec<u8>> = vec![Vec::new(); MAX_TABLES];
-    contents[DRIVER_TABLE] = vec![0; Buffer::SIZE_BYTES];
-    for (&(set, binding, element), &(address, size)) in buffers {
+    // Fetches of texels take the driver's sampler, with nearest filters.
+    contents[DRIVER_TABLE] = image::sampler(&SamplerData::default())?.to_vec();
+    for ((set, binding, element), is_sampler, bytes) in descriptors {
         let Some(place) = layout.find(set, binding) else { continue };
-        let at = (place.first + element * place.stride) as usize * Buffer::SIZE_BYTES;
+        let sampler = if is_sampler { place.sampler } else { 0 };
+        let at = (place.first + element * place.stride + sampler) as usize * Buffer::SIZE_BYTES;
         let table = &mut contents[usize::from(place.table)];
         table.resize(table.len().max(at + Buffer::SIZE_BYTES), 0);
-        let buffer = Buffer { size: size as u32, address, ..Buffer::default() };
-        table[at..at + Buffer::SIZE_BYTES].copy_from_slice(&pack(&buffer)?);
+        table[at..at + Buffer::SIZE_BYTES].copy_from_slice(&bytes);
     }
     let entries = m.reserve((MAX_TABLES * Resource::SIZE_BYTES) as u64);
     let mut bytes = Vec::new();

@@ -2,7 +2,7 @@
 
 mod rig;
 
-use rig::{Model, Valhall, options};
+use rig::{CHIPS, Model, Valhall, options};
 use tepui_compiler_test::{Compiler, Executor};
 use tepui_ir::interp::Memory;
 use tepui_mali_compiler::Options;
@@ -45,7 +45,9 @@ fn arrays_are_added() {
     memory.buffers.insert((0, 0, 0), floats(&|k| k as f32));
     memory.buffers.insert((0, 1, 0), floats(&|k| 0.5 - 3.0 * k as f32));
     memory.buffers.insert((0, 2, 0), vec![0; 256]);
-    Model::new().execute(&program, &first, &mut memory, [2, 1, 1]).expect("it runs");
+    for chip in CHIPS {
+        Model::new(chip).execute(&program, &first, &mut memory, [2, 1, 1]).expect("it runs");
+    }
     assert_eq!(memory.buffers[&(0, 2, 0)], floats(&|k| 0.5 - 2.0 * k as f32));
     let text = disasm::program(&program.program.code);
     assert_eq!(program.program.stats.instructions, 7, "{text}");
@@ -89,7 +91,9 @@ fn run(
     let mut memory = Memory { push: bytes(push), ..Memory::default() };
     memory.buffers.insert((0, 0, 0), bytes(input));
     memory.buffers.insert((0, 1, 0), vec![0; 4 * output]);
-    Model::new().execute(&program, &first, &mut memory, [1; 3]).expect("it runs");
+    for chip in CHIPS {
+        Model::new(chip).execute(&program, &first, &mut memory, [1; 3]).expect("it runs");
+    }
     let out = &memory.buffers[&(0, 1, 0)];
     out.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
 }

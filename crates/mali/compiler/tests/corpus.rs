@@ -3,7 +3,7 @@
 
 mod rig;
 
-use rig::{Model, Valhall, options, verify_part};
+use rig::{CHIPS, Model, Valhall, options, verify_part};
 use std::collections::BTreeMap;
 use tepui_compiler_test::corpus;
 use tepui_ir::Stage;
@@ -65,5 +65,7 @@ fn shaders_of_the_corpus() {
 
 #[test]
 fn compute_shaders_of_the_corpus_leave_what_the_interpreter_leaves() {
-    corpus::run(&Valhall(options()), Model::new).has(106, 67, 70);
+    for chip in CHIPS {
+        corpus::run(&Valhall(options()), || Model::new(chip)).has(106, 67, 70);
+    }
 }

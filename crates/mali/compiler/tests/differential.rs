@@ -3,7 +3,7 @@
 
 mod rig;
 
-use rig::{Model, Valhall, options};
+use rig::{CHIPS, Model, Valhall, options};
 use std::ops::Range;
 use tepui_compiler_test::{Tally, differential, programs, seeds};
 use tepui_ir::Shader;
@@ -11,17 +11,19 @@ use tepui_ir_gen::{Config, program};
 use tepui_mali_compiler::Options;
 
 fn run(
+    chip: &str,
     seeds: Range<u64>,
     program: &dyn Fn(u64) -> Shader,
     options: Options<'static>,
     optimised: bool,
 ) -> Tally {
-    let t = differential::check(&Valhall(options), Model::new, seeds, program, optimised);
-    println!("{t:?}");
+    let model = || Model::new(chip);
+    let t = differential::check(&Valhall(options), model, seeds, program, optimised);
+    println!("{chip} {t:?}");
     t
 }
 
-/// Runs random programs; all are compiled, and some of them spill if `spilled` is not 0.
+/// Runs random programs on both chips; all are compiled, and some of them spill if `spilled` is not 0.
 fn check(
     seeds: Range<u64>,
     config: &Config,
@@ -30,9 +32,11 @@ fn check(
     spilled: usize,
 ) {
     let count = (seeds.end - seeds.start) as usize;
-    let t = run(seeds, &|seed| program(seed, config), options, optimised);
-    t.takes_all(count);
-    assert!(t.spilled >= spilled || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
+    for chip in CHIPS {
+        let t = run(chip, seeds.clone(), &|seed| program(seed, config), options, optimised);
+        t.takes_all(count);
+        assert!(t.spilled >= spilled || std::env::var_os("TEPUI_SEEDS").is_some(), "{t:?}");
+    }
 }
 
 const PLAIN: Config = Config { div_zero: false, ..Config::plain() };
@@ -55,6 +59,12 @@ fn programs_of_everything() {
     check(seeds(2000, 200), &EVERYTHING, options(), true, 0);
 }
 
+/// Programs with image instructions among the others.
+#[test]
+fn programs_with_images() {
+    check(seeds(6000, 100), &Config { images: true, ..EVERYTHING }, options(), true, 0);
+}
+
 #[test]
 fn programs_that_spill() {
     check(seeds(4000, 80), &EVERYTHING, Options { registers: 18, ..options() }, true, 60);
@@ -62,11 +72,15 @@ fn programs_that_spill() {
 
 #[test]
 fn programs_that_compilers_have_got_wrong() {
-    programs::check(&Valhall(options()), Model::new);
+    for chip in CHIPS {
+        programs::check(&Valhall(options()), || Model::new(chip));
+    }
 }
 
 #[test]
 fn loops_that_carry_more_than_registers_hold() {
-    let t = programs::check_carried(&Valhall(options()), Model::new, 300);
-    assert_eq!(t.spilled, 1, "{t:?}");
+    for chip in CHIPS {
+        let t = programs::check_carried(&Valhall(options()), || Model::new(chip), 300);
+        assert_eq!(t.spilled, 1, "{t:?}");
+    }
 }

@@ -2,11 +2,13 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+use tepui_compiler_test::images::{QUADS, divides_quads};
 use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
+use tepui_ir::Shader;
 use tepui_ir::interp::Memory;
-use tepui_ir::{ResKind, Resource, Shader};
 use tepui_mali_analysis::{Code, check as check_slots};
-use tepui_mali_bare::{Bindings, Machine};
+use tepui_mali_bare::image::Picture;
+use tepui_mali_bare::{Bindings, Error, Machine};
 use tepui_mali_chips::chip;
 use tepui_mali_compiler::target::LANES;
 use tepui_mali_compiler::{
@@ -93,19 +95,37 @@ pub fn verify_part(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// Chips that the compiler knows: command streams (v10), and chains of jobs (v9).
+pub const CHIPS: [&str; 2] = ["mali-g610", "mali-g57"];
+
 /// The model without a driver.
 pub struct Model(Machine);
 
 impl Model {
     /// A model of a chip.
-    pub fn new() -> Model {
+    pub fn new(id: &str) -> Model {
         let options = tepui_mali_model::Options {
             threads: 1,
             max_instructions: 1 << 22,
             runs_before_translation: u32::MAX,
             ..Default::default()
         };
-        Model(Machine::new(chip("mali-g610").expect("a chip"), options))
+        Model(Machine::new(chip(id).expect("a chip"), options))
+    }
+}
+
+/// The bindings of a shader.
+fn bindings(s: &Shader, m: &Memory) -> Bindings {
+    let images = m.images.iter().filter_map(|(&slot, data)| {
+        let r = s.resources.values().find(|r| (r.set, r.binding) == (slot.0, slot.1))?;
+        Some((slot, Picture::new(data.clone(), r)))
+    });
+    Bindings {
+        buffers: m.buffers.iter().map(|(&k, v)| (k, v.clone())).collect(),
+        images: images.collect(),
+        samplers: m.samplers.iter().map(|(&k, &v)| (k, v)).collect(),
+        push: m.push.clone(),
+        layout: Layout::of(s),
     }
 }
 
@@ -119,19 +139,16 @@ impl Executor for Model {
         memory: &mut Memory,
         groups: [u32; 3],
     ) -> Result<(), Failure> {
-        let is_buffer =
-            |r: &Resource| matches!(r.kind, ResKind::UniformBuffer | ResKind::StorageBuffer);
-        if !s.resources.values().all(is_buffer) {
-            return Err(Failure::Unsupported("images are not bound without a driver".to_owned()));
+        if divides_quads(s, false) {
+            return Err(Failure::Unsupported(QUADS.to_owned()));
         }
-        let mut bindings = Bindings {
-            buffers: memory.buffers.iter().map(|(k, v)| (*k, v.clone())).collect(),
-            push: memory.push.clone(),
-            layout: Layout::of(s),
-        };
-        let ran = self.0.run(&p.program, &mut bindings, groups);
-        ran.map_err(|e| Failure::Wrong(e.to_string()))?;
+        let mut bindings = bindings(s, memory);
+        self.0.run(&p.program, &mut bindings, groups).map_err(|e| match e {
+            Error::Texels(_) => Failure::Unsupported(e.to_string()),
+            e => Failure::Wrong(e.to_string()),
+        })?;
         memory.buffers.extend(bindings.buffers);
+        memory.images.extend(bindings.images.into_iter().map(|(slot, p)| (slot, p.data)));
         Ok(())
     }
 }
