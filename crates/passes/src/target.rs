@@ -88,7 +88,11 @@ pub fn lower(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> Result<(), Uns
     if !t.float64 {
         p.run(s, "roll_float64");
     }
-    p.run(s, "lower_vars");
+    if p.run(s, "lower_vars") {
+        // Elements whose indices are equal.
+        p.run(s, "simplify");
+        p.run(s, "forward");
+    }
     if t.buffers {
         p.run(s, "lower_buffers");
     }
