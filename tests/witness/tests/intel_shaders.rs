@@ -14,12 +14,11 @@ mod iga;
 mod run;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use tepui_intel_isa::{Generation, Inst, disasm};
 use tepui_witness::cases;
-use tepui_witness::compile::mesa_tool;
 
 /// The virtual Skylake for a program.
 const SKYLAKE: [&str; 3] = ["shim", "--gpu", "skl"];
@@ -166,31 +165,22 @@ fn mesa_prints_the_same() {
 
 #[test]
 fn intels_disassembler_prints_the_same() {
-    let fetch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/fetch_opencl");
-    let fetched = Command::new(&fetch).output().expect("fetch_opencl runs");
-    assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
-    let clients = PathBuf::from(String::from_utf8(fetched.stdout).expect("a path").trim());
-    let iga64 = clients.join("bin/iga64");
     let (folder, _) = run("intel-shaders-iga", "nocompact");
     let (mut seen, mut programs, mut refused) = (0, 0, 0);
     for entry in std::fs::read_dir(&folder).expect("the programs") {
         let file = entry.expect("an entry").path();
         let code = std::fs::read(&file).expect("a program");
-        let mut command = Command::new(mesa_tool());
-        command.args(["run", "--icd", "none", "--"]).arg(&iga64).args(["-d", "-p=9"]);
-        let output = command.arg(&file).output();
-        let output = output.expect("iga64 starts");
+        let theirs = run::iga64(Generation::Gen9, &file);
         programs += 1;
-        if !output.status.success() {
-            let error = String::from_utf8_lossy(&output.stderr);
-            assert!(error.contains("inconvertible align16 operand"), "{error}");
-            refused += 1;
-            continue;
-        }
-        let theirs = String::from_utf8_lossy(&output.stdout);
-        let mut theirs = theirs.lines().filter(|line| {
-            !(line.trim().is_empty() || line.starts_with('L') && line.ends_with(':'))
-        });
+        let theirs = match theirs {
+            Ok(lines) => lines,
+            Err(error) => {
+                assert!(error.contains("inconvertible align16 operand"), "{error}");
+                refused += 1;
+                continue;
+            }
+        };
+        let mut theirs = theirs.iter();
         // Behind the last instruction stand zeros, or constants.
         let end = disasm::end(Generation::Gen9, &code);
         for (n, bytes) in code[..end].chunks_exact(16).enumerate() {

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use tepui_intel_isa::inst::PREDICATES;
 use tepui_intel_isa::types::Type;
 use tepui_intel_isa::{
-    Arf, Condition, Desc, Dst, Form, Inst, Location, MathFunction, Opcode, Region, Register, Src,
+    Arf, Condition, Desc, Dst, Form, Generation, Inst, Location, MathFunction, Opcode, Region,
+    Register, Sfid, Src, Swsb, SyncFunction, Token,
 };
 
 /// The text of an instruction at a byte of a program, its parts separated by single spaces.
@@ -13,7 +14,7 @@ pub fn text(inst: &Inst, offset: usize) -> String {
     let mut parts = Vec::new();
     parts.extend(predicate(inst));
     parts.push(mnemonic(inst));
-    if !matches!(inst.opcode, Opcode::Nop | Opcode::Wait) {
+    if !matches!(inst.opcode, Opcode::Nop | Opcode::Wait | Opcode::Sync) {
         parts.push(format!("({}|M{})", inst.exec_size, inst.channel_offset));
     }
     let mut modifiers = String::new();
@@ -32,6 +33,12 @@ pub fn text(inst: &Inst, offset: usize) -> String {
     let target = |jump: i32| format!("L{}", offset as i64 + i64::from(jump));
     match inst.form() {
         Form::None => {}
+        Form::Regular { .. } if inst.opcode == Opcode::Sync => {
+            parts.push(match inst.src[0].location {
+                Location::Immediate(_) => src(&inst.src[0], false),
+                _ => "null".to_owned(),
+            })
+        }
         Form::Regular { dst: has_dst, sources } => {
             if has_dst {
                 parts.push(saturate.to_owned() + &dst(&inst.dst));
@@ -44,7 +51,8 @@ pub fn text(inst: &Inst, offset: usize) -> String {
         }
         Form::Ternary => {
             parts.push(saturate.to_owned() + &dst(&inst.dst));
-            parts.extend((0..3).map(|n| ternary(&inst.src[n], n == 2)));
+            let row = if inst.generation == Generation::Gen9 { "<2;1>" } else { "<8;1>" };
+            parts.extend((0..3).map(|n| ternary(&inst.src[n], n == 2, row)));
         }
         Form::Jip => parts.push(target(inst.jip)),
         Form::JipUip => parts.extend([target(inst.jip), target(inst.uip)]),
@@ -129,6 +137,13 @@ fn mnemonic(inst: &Inst) -> String {
                 other => other,
             };
             format!("{name}.{function}")
+        }
+        Opcode::Sync => {
+            let function = SyncFunction::from_code(inst.function).map_or("?", SyncFunction::name);
+            format!("{name}.{function}")
+        }
+        Opcode::Send | Opcode::Sendc if inst.generation == Generation::Gen12 => {
+            format!("{name}.{}", unit(inst.send.sfid))
         }
         // BranchCtrl.
         opcode if opcode.has_branch_control() && inst.acc_write => format!("{name}.b"),
@@ -225,7 +240,7 @@ fn src(src: &Src, logic: bool) -> String {
 }
 
 /// A source of three: an element for each channel, or one for all.
-fn ternary(src: &Src, last: bool) -> String {
+fn ternary(src: &Src, last: bool, row: &str) -> String {
     if let Location::Immediate(bits) = src.location {
         return immediate(bits, src.ty);
     }
@@ -233,28 +248,33 @@ fn ternary(src: &Src, last: bool) -> String {
         (Region::SCALAR, true) => "<0>",
         (Region::SCALAR, false) => "<0;0>",
         (_, true) => "<1>",
-        (_, false) => "<2;1>",
+        (_, false) => row,
     };
     format!("{}{}{region}{}", modifiers(src, false), location(src.location, src.ty), ty(src.ty))
 }
 
 fn messages(inst: &Inst, parts: &mut Vec<String>) {
     let split = inst.form() == Form::SplitSend;
+    let in_name = inst.generation == Generation::Gen12;
     let whole = |location: Location| match location {
         Location::Direct { register: named, .. } => register(named),
         _ => "?".to_owned(),
     };
-    parts.push(format!(
-        "{}{}",
-        whole(inst.dst.location),
-        ty(if split { Type::UD } else { inst.dst.ty })
-    ));
+    let kind = match split {
+        _ if in_name => String::new(),
+        true => ty(Type::UD),
+        false => ty(inst.dst.ty),
+    };
+    parts.push(whole(inst.dst.location) + &kind);
     parts.push(whole(inst.src[0].location));
     if split {
         parts.push(whole(inst.src[1].location));
     }
     // The extended descriptor has the unit in bits 3:0 and the end of the thread in bit 5.
-    let unit = inst.send.sfid as u32 | u32::from(inst.send.end_of_thread) << 5;
+    let unit = match in_name {
+        true => 0,
+        false => inst.send.sfid as u32 | u32::from(inst.send.end_of_thread) << 5,
+    };
     let bits = |desc, more| match desc {
         Desc::Immediate(bits) => format!("0x{:X}", bits | more),
         Desc::Address(dword) => format!("a0.{dword}"),
@@ -278,6 +298,30 @@ fn options(inst: &Inst) -> Option<String> {
         (inst.no_dd_clear, "NoDDClr"),
         (inst.thread_control == 2, "Switch"),
     ];
-    let chosen: Vec<&str> = all.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
+    let mut chosen: Vec<String> =
+        all.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()).collect();
+    let Swsb { distance, token } = inst.swsb;
+    if distance > 0 {
+        chosen.push(format!("@{distance}"));
+    }
+    chosen.extend(token.map(|(id, kind)| match kind {
+        Token::Set => format!("${id}"),
+        Token::Dst => format!("${id}.dst"),
+        Token::Src => format!("${id}.src"),
+    }));
     (!chosen.is_empty()).then(|| format!("{{{}}}", chosen.join(",")))
+}
+
+/// A shared function in the names of Gen12's messages.
+fn unit(sfid: Sfid) -> &'static str {
+    match sfid {
+        Sfid::Sampler => "smpl",
+        Sfid::Gateway => "gtwy",
+        Sfid::DataCache0 => "dc0",
+        Sfid::DataCache1 => "dc1",
+        Sfid::RenderCache => "dcrc",
+        Sfid::Urb => "urb",
+        Sfid::ThreadSpawner => "ts",
+        _ => "?",
+    }
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tepui_intel_isa::Generation;
 use tepui_witness::compile::mesa_tool;
 use tepui_witness::jobs::Driver;
 
@@ -33,6 +34,28 @@ pub fn piglit(verb: &[&str], shaders: &[PathBuf]) -> Command {
     command.args(["-auto", "-fbo", "-report-subtests"]);
     command.env("PIGLIT_PLATFORM", "surfaceless_egl").env("PIGLIT_SOURCE_DIR", &folder);
     command
+}
+
+/// Text of Intel's disassembler for a file of machine code, without labels; its error.
+pub fn iga64(generation: Generation, file: &Path) -> Result<Vec<String>, String> {
+    let fetch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/fetch_opencl");
+    let fetched = Command::new(&fetch).output().expect("fetch_opencl runs");
+    assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
+    let clients = PathBuf::from(String::from_utf8(fetched.stdout).expect("a path").trim());
+    let platform = match generation {
+        Generation::Gen9 => "-p=9",
+        Generation::Gen12 => "-p=12p1",
+    };
+    let mut command = Command::new(mesa_tool());
+    command.args(["run", "--icd", "none", "--"]).arg(clients.join("bin/iga64"));
+    let output = command.args(["-d", platform]).arg(file).output().expect("iga64 starts");
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let is_label = |line: &str| line.starts_with('L') && line.ends_with(':');
+    let lines = text.lines().filter(|line| !line.trim().is_empty() && !is_label(line));
+    Ok(lines.map(str::to_owned).collect())
 }
 
 /// Piglit's folder.

@@ -19,7 +19,7 @@ use crate::select::Ending;
 use tepui_backend::listing::At;
 use tepui_intel_isa::layout::Targets;
 use tepui_intel_isa::{
-    Arf, Dst, Generation, Inst, Location, Opcode, Region, Register, Src, SyncFunction, Type,
+    Arf, Dst, Form, Generation, Inst, Location, Opcode, Region, Register, Src, SyncFunction, Type,
     validate,
 };
 use tepui_ir::Loc;
@@ -196,6 +196,10 @@ impl Emit {
             && inst.src[1].location == Location::NULL
         {
             inst.src[1].region = Region::SCALAR;
+        }
+        // The extended descriptor of Skylake's messages of one payload has the bits of its region.
+        if inst.form() == Form::Send {
+            inst.src[0].region = Region::SCALAR;
         }
         self.known.keep(&inst);
         self.out.insts.push(inst);
