@@ -3,7 +3,7 @@
 //!
 //! Each case is a test on each driver: `m1::CASE` (Honeykrisp on the virtual M1), `skl::CASE` (Mesa's ANV on the virtual Skylake),
 //! `tepui::CASE`, `tepui-skl::CASE` and `tepui-tgl::CASE` (Tepui's own driver on the virtual M1, Skylake and Tiger Lake), and for the
-//! groups of [`COMPUTE`] `tepui-mali-g610::CASE` (the same on the virtual Mali-G610). One in four
+//! groups of [`MALI_GROUPS`] `tepui-mali-g610::CASE` (the same on the virtual Mali-G610). One in four
 //! is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if the variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If
 //! `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on the virtual Mali-G610, all of it arm64 programs):
 //! one in eight if it is `slice`, the long ones only if it is `all`.
@@ -69,8 +69,8 @@ const DRAWN: &[&str] = &[
     "target",
 ];
 
-/// Groups of dispatches and copies, which Tepui's driver runs on the virtual Mali-G610.
-const COMPUTE: &[&str] = &[
+/// Groups that Tepui's driver runs on the virtual Mali-G610.
+const MALI_GROUPS: &[&str] = &[
     "algorithms",
     "atomics",
     "blocks",
@@ -96,12 +96,14 @@ const COMPUTE: &[&str] = &[
     "level",
     "memory",
     "offset",
+    "passes",
     "query",
     "reduction",
     "shadow",
     "shape",
     "shape_filter",
     "subgroup",
+    "target",
     "texel_buffer",
     "texel_words",
     "texture",
@@ -421,7 +423,7 @@ fn own_drivers(group: &str) -> Vec<Driver> {
         let mut push = |variant| drivers.push(Driver::Tepui(gpu, variant));
         if gpu == OwnGpu::MaliG610 {
             // The driver has no draws yet.
-            if COMPUTE.contains(&group) {
+            if MALI_GROUPS.contains(&group) {
                 push(Variant::Whole);
             }
             continue;

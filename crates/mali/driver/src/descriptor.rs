@@ -27,6 +27,8 @@ pub mod tables {
     pub const FIRST_DYNAMIC: u32 = 1;
     /// Set 0; the others follow.
     pub const FIRST_SET: u8 = 1;
+    /// Attributes of vertices, and vertex buffers: after those of all sets.
+    pub const ATTRIBUTES: u8 = 9;
 }
 
 /// Bytes of a descriptor.

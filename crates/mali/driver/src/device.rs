@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use tepui_mali_packets::Problem;
+use tepui_mali_packets::tiler::TilerHeap;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::{Pool, PoolPiece, Recycled};
 
 use crate::encoder::COUNTER_B;
-use crate::kernel::{Bo, Kernel, Queue, Work, lock};
+use crate::graphics::samples;
+use crate::kernel::{Bo, Kernel, PAGE_B, Queue, Work, lock};
 use crate::meta::Meta;
 use crate::space::Window;
 use crate::stream::{BASES, FIRST_JOB, SCRATCH, STREAM_ALIGN, Stream};
@@ -41,6 +43,34 @@ pub struct ThreadMemory {
     pub log2_bytes: u32,
 }
 
+/// Bytes of the geometry buffer. source: Mesa, panvk_vX_queue.c (`init_tiler`)
+pub const GEOMETRY_B: u64 = 64 << 10;
+
+/// Memory of the tiler that all contexts share.
+struct Tiler {
+    /// The heap's descriptor, and the geometry buffer after it.
+    memory: Bo,
+}
+
+impl Tiler {
+    fn new(kernel: &Arc<Kernel>) -> Result<Tiler> {
+        let memory = Bo::new(kernel, PAGE_B + GEOMETRY_B, Window::Data)?;
+        let size = kernel.heap_chunk();
+        let heap = TilerHeap {
+            size,
+            base: kernel.heap[1],
+            bottom: kernel.heap[1] + HEAP_HEADER_B,
+            top: kernel.heap[1] + u64::from(size),
+            ..TilerHeap::default()
+        };
+        memory.write(0, &heap.pack().map_err(packet)?);
+        Ok(Tiler { memory })
+    }
+}
+
+/// Bytes of the kernel's header at the start of a chunk of the heap. source: Mesa, panvk_vX_queue.c (`init_tiler`)
+const HEAP_HEADER_B: u64 = 64;
+
 /// A device.
 pub struct Device {
     /// The kernel's side.
@@ -52,6 +82,9 @@ pub struct Device {
     threads: Mutex<BTreeMap<u32, Arc<ThreadMemory>>>,
     /// Counters of the queues' signals.
     counters: Bo,
+    tiler: Tiler,
+    /// Positions of samples, by pattern.
+    samples: Piece,
     /// The driver's own programs.
     pub meta: Meta,
 }
@@ -68,9 +101,15 @@ impl Device {
             // Streams wait until a counter is greater than the number of signals.
             counters.write(COUNTER_B * queue, &1u64.to_le_bytes());
         }
+        let descriptors = Pool::new(CHUNK_B, DESCRIPTOR_ALIGN);
+        let new = |size: u64| Bo::new(&kernel, size.max(CHUNK_B), Window::Data);
+        let samples = descriptors.place(&samples::positions(), 0, new)?;
+        let tiler = Tiler::new(&kernel)?;
         let device = Arc::new(Device {
             code: Pool::new(CODE_CHUNK_B, CODE_ALIGN),
-            descriptors: Pool::new(CHUNK_B, DESCRIPTOR_ALIGN),
+            descriptors,
+            tiler,
+            samples,
             uploads: Mutex::new(Recycled::new(limits)),
             threads: Mutex::default(),
             counters,
@@ -119,6 +158,17 @@ impl Device {
     /// Address of the counters of the queues' signals, [`COUNTER_B`] apart.
     pub fn counters(&self) -> u64 {
         self.counters.address
+    }
+
+    /// Addresses of the heap's descriptor and of the geometry buffer.
+    pub fn tiler_memory(&self) -> [u64; 2] {
+        let at = self.tiler.memory.address;
+        [at, at + PAGE_B]
+    }
+
+    /// Address of the positions of the samples of a pattern.
+    pub fn sample_positions(&self, samples: u32) -> u64 {
+        self.samples.address + samples::offset(samples)
     }
 
     /// Threads of a core that may be resident. source: Mesa, pan_props.c (`panfrost_query_thread_tls_alloc`)

@@ -9,6 +9,8 @@ use tepui_mali_chips::{Arch, Chip};
 use tepui_vulkan::backend::FormatFeatures;
 use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F};
 
+use crate::graphics::framebuffer::tile_format;
+
 pub use tepui_mali_textures::format::{HwFormat, hw, planes};
 
 /// Support of a format by the texture unit and the tile buffer.
@@ -20,7 +22,17 @@ pub fn support(chip: &Chip, texture_features: u32, f: Format) -> FormatSupport {
 /// Features of copies, which programs do on memory.
 const TRANSFER: F = F::from_bits_truncate(F::TRANSFER_SRC.bits() | F::TRANSFER_DST.bits());
 
-/// Features of a format. Nothing is rendered, as the encoder has no draws yet.
+/// Samples of images that are rendered to. source: Mesa, panvk_physical_device.c (`get_sample_counts`)
+pub const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::_1.union(vk::SampleCountFlags::_4);
+
+/// Whether images of a format are rendered to.
+pub fn is_rendered(chip: &Chip, texture_features: u32, f: Format) -> bool {
+    let s = support(chip, texture_features, f);
+    let is_depth = f.info().is_depth_or_stencil();
+    is_depth || s.renderable && tile_format(f).is_some()
+}
+
+/// Features of a format.
 ///
 /// source: Mesa, panvk_physical_device.c (`get_format_properties`)
 pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures {
@@ -47,6 +59,19 @@ pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures
     if is_depth && f != S8_UINT {
         out.optimal |= F::SAMPLED_IMAGE_DEPTH_COMPARISON;
     }
+    out.optimal |= F::BLIT_SRC;
+    if is_depth {
+        out.optimal |= F::DEPTH_STENCIL_ATTACHMENT | F::BLIT_DST;
+        out.samples = SAMPLES;
+    } else if supports[0].renderable
+        && let Some(tile) = tile_format(f)
+    {
+        out.optimal |= F::COLOR_ATTACHMENT | F::BLIT_DST;
+        if tile.bits.is_some() {
+            out.optimal |= F::COLOR_ATTACHMENT_BLEND;
+        }
+        out.samples = SAMPLES;
+    }
     // Stores convert as attachments do.
     if supports[0].renderable
         && !is_depth
@@ -65,6 +90,9 @@ pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures
     if !info.is_compressed() && !is_depth {
         out.linear = out.optimal;
         out.buffer |= F::UNIFORM_TEXEL_BUFFER;
+        if info.numeric() != Numeric::Srgb && f != A8_UNORM {
+            out.buffer |= F::VERTEX_BUFFER;
+        }
     }
     out
 }

@@ -203,6 +203,11 @@ impl Kernel {
         }))
     }
 
+    /// Bytes of a chunk of the tiler's heap.
+    pub fn heap_chunk(&self) -> u32 {
+        HEAP_CHUNK_B
+    }
+
     fn call<T: bytemuck::Pod>(&self, ioctl: Ioctl, arg: &mut T) -> std::result::Result<(), Errno> {
         call(&self.node, ioctl, arg)
     }

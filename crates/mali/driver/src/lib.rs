@@ -10,7 +10,8 @@
 //! - [`descriptor`], [`texture`], [`image`], [`mod@format`]: resources of shaders
 //! - [`shader`]: programs; [`meta`]: those of the driver's own
 //! - [`stream`]: the builder of command streams
-//! - [`encoder`]: dispatches, copies, the order of queues
+//! - [`graphics`]: descriptors of draws and renderings
+//! - [`encoder`]: draws, renderings, dispatches, copies, the order of queues
 //! - [`limits`]: features and limits of the driver
 //!
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
@@ -20,6 +21,7 @@ pub mod device;
 pub mod encoder;
 mod family;
 pub mod format;
+pub mod graphics;
 pub mod image;
 pub mod kernel;
 pub mod limits;
@@ -56,7 +58,7 @@ use encoder::Encoder;
 use image::Image;
 use kernel::{Bo, Kernel};
 use query::Queries;
-use shader::Shader;
+use shader::{Key, Shader};
 use space::Window;
 
 pub use kernel::chip;
@@ -220,8 +222,10 @@ impl Backend for Mali {
         (image.size, image::ALIGNMENT)
     }
 
-    fn is_rendered(_device: &Arc<Device>, _format: Format) -> bool {
-        false
+    fn is_rendered(device: &Arc<Device>, format: Format) -> bool {
+        // The kernel does not say the chip's features; all that are rendered to are in all chips of an architecture.
+        let all = u32::MAX;
+        format::is_rendered(device.kernel.chip, all, format)
     }
 
     fn plane(image: &Image, aspect: vk::ImageAspectFlags) -> usize {
@@ -276,11 +280,14 @@ impl Backend for Mali {
 
     fn link(
         _device: &Arc<Device>,
-        _stages: &Stages<'_, Mali>,
-        _state: &GraphicsState,
+        stages: &Stages<'_, Mali>,
+        state: &GraphicsState,
         _optimise: bool,
     ) -> Result<()> {
-        Err(Error::unsupported("graphics pipelines on Mali"))
+        let views = Key { several_views: state.view_mask != 0, ..Key::default() };
+        stages.vertex.map(|v| v.of(views)).transpose()?;
+        stages.fragment.map(|f| f.of(Key::of_fragment(state))).transpose()?;
+        Ok(())
     }
 
     fn executables(shader: &Shader) -> Vec<Executable> {

@@ -1,7 +1,7 @@
 //! Limits, features and extensions of the driver, as data.
 //!
 //! Limits of the hardware and their sources: Mesa, panvk_physical_device.c, unless a line says otherwise. Features are those that the
-//! compiler and the encoder have so far: dispatches, images in them, and copies.
+//! compiler and the encoder have so far.
 
 use tepui_mali_chips::Chip;
 use tepui_vulkan::backend::{PhysicalInfo, SetMemory};
@@ -10,6 +10,7 @@ use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
+use crate::format;
 use crate::texture::MAX_ELEMENTS;
 
 /// Driver ID. Only registered ones have names, and unregistered ones may be returned (Vulkan specification, "Physical Device
@@ -34,6 +35,9 @@ const MAX_SHARED: u32 = 32 << 10;
 /// Ticks of the GPU's clock in a second, on the virtual device; a node says its own.
 const TIMESTAMP_HZ: f32 = 1e9;
 
+/// Draws of an indirect command: each takes instructions of a stream, which has a length.
+const MAX_INDIRECT_DRAWS: u32 = 1 << 16;
+
 /// The only memory type, as a bit.
 pub const MEMORY_TYPES: u32 = 1;
 
@@ -42,38 +46,60 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
     ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_depth_stencil_resolve", 1),
+    ("VK_KHR_draw_indirect_count", 1),
     ("VK_KHR_external_memory", 1),
     ("VK_KHR_external_memory_fd", 1),
     ("VK_KHR_global_priority", 1),
+    ("VK_KHR_index_type_uint8", 1),
+    ("VK_KHR_load_store_op_none", 1),
     ("VK_KHR_maintenance1", 2),
     ("VK_KHR_maintenance2", 1),
     ("VK_KHR_maintenance3", 1),
     ("VK_KHR_maintenance4", 2),
+    ("VK_KHR_multiview", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
     ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
+    ("VK_KHR_shader_draw_parameters", 1),
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
     ("VK_KHR_shader_integer_dot_product", 1),
     ("VK_KHR_shader_subgroup_extended_types", 1),
     ("VK_KHR_shader_subgroup_rotate", 2),
+    ("VK_KHR_shader_terminate_invocation", 1),
     ("VK_KHR_uniform_buffer_standard_layout", 1),
     ("VK_KHR_variable_pointers", 1),
+    ("VK_KHR_vertex_attribute_divisor", 1),
     ("VK_KHR_vulkan_memory_model", 3),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_color_write_enable", 1),
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
+    ("VK_EXT_depth_clip_control", 1),
+    ("VK_EXT_depth_clip_enable", 1),
+    ("VK_EXT_extended_dynamic_state", 1),
+    ("VK_EXT_extended_dynamic_state2", 1),
     ("VK_EXT_external_memory_dma_buf", 1),
     ("VK_EXT_global_priority", 2),
     ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),
+    ("VK_EXT_load_store_op_none", 1),
+    ("VK_EXT_multi_draw", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
+    ("VK_EXT_primitive_topology_list_restart", 1),
+    ("VK_EXT_provoking_vertex", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_shader_demote_to_helper_invocation", 1),
+    ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
     ("VK_EXT_subgroup_size_control", 2),
+    ("VK_EXT_vertex_attribute_divisor", 3),
+    ("VK_EXT_vertex_input_dynamic_state", 2),
 ];
 
 /// Operations of subgroups.
@@ -89,7 +115,7 @@ const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::
     .union(vk::SubgroupFeatureFlags::ROTATE_CLUSTERED);
 
 fn limits() -> vk::PhysicalDeviceLimits {
-    let one = vk::SampleCountFlags::_1;
+    let (one, samples) = (vk::SampleCountFlags::_1, format::SAMPLES);
     vk::PhysicalDeviceLimits {
         // Strides of planes have 32 bits, so that larger ones need not fit.
         max_image_dimension_1d: 16383,
@@ -137,7 +163,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         sub_texel_precision_bits: 8,
         mipmap_precision_bits: 8,
         max_draw_indexed_index_value: u32::MAX,
-        max_draw_indirect_count: 1,
+        max_draw_indirect_count: MAX_INDIRECT_DRAWS,
         max_sampler_lod_bias: 16.0,
         max_sampler_anisotropy: 16.0,
         max_viewports: 1,
@@ -158,15 +184,15 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_framebuffer_width: 16384,
         max_framebuffer_height: 16384,
         max_framebuffer_layers: 256,
-        framebuffer_color_sample_counts: one,
-        framebuffer_depth_sample_counts: one,
-        framebuffer_stencil_sample_counts: one,
-        framebuffer_no_attachments_sample_counts: one,
+        framebuffer_color_sample_counts: samples,
+        framebuffer_depth_sample_counts: samples,
+        framebuffer_stencil_sample_counts: samples,
+        framebuffer_no_attachments_sample_counts: samples,
         max_color_attachments: 8,
-        sampled_image_color_sample_counts: one,
-        sampled_image_integer_sample_counts: one,
-        sampled_image_depth_sample_counts: one,
-        sampled_image_stencil_sample_counts: one,
+        sampled_image_color_sample_counts: samples,
+        sampled_image_integer_sample_counts: samples,
+        sampled_image_depth_sample_counts: samples,
+        sampled_image_stencil_sample_counts: samples,
         storage_image_sample_counts: one,
         max_sample_mask_words: 1,
         timestamp_compute_and_graphics: TRUE,
@@ -176,9 +202,9 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_combined_clip_and_cull_distances: 0,
         discrete_queue_priorities: 2,
         point_size_range: [1.0, 1024.0],
-        line_width_range: [1.0, 1.0],
+        line_width_range: [1.0, 7.0],
         point_size_granularity: 1.0 / 16.0,
-        line_width_granularity: 0.0,
+        line_width_granularity: 1.0 / 16.0,
         strict_lines: FALSE,
         standard_sample_locations: TRUE,
         optimal_buffer_copy_offset_alignment: 64,
@@ -199,6 +225,17 @@ macro_rules! on {
 fn features() -> vk::PhysicalDeviceFeatures {
     on!(PhysicalDeviceFeatures {
         robust_buffer_access,
+        full_draw_index_uint32,
+        independent_blend,
+        depth_clamp,
+        depth_bias_clamp,
+        fragment_stores_and_atomics,
+        sample_rate_shading,
+        large_points,
+        multi_draw_indirect,
+        occlusion_query_precise,
+        inherited_queries,
+        wide_lines,
         shader_int64,
         shader_int16,
         image_cube_array,
@@ -224,12 +261,15 @@ fn core_features() -> Features {
             storage_buffer_16bit_access,
             uniform_and_storage_buffer_16bit_access,
             storage_push_constant16,
+            multiview,
+            shader_draw_parameters,
             variable_pointers_storage_buffer,
             variable_pointers,
         }),
         v12: on!(PhysicalDeviceVulkan12Features {
             sampler_mirror_clamp_to_edge,
             sampler_filter_minmax,
+            draw_indirect_count,
             storage_buffer_8bit_access,
             uniform_and_storage_buffer_8bit_access,
             storage_push_constant8,
@@ -245,6 +285,8 @@ fn core_features() -> Features {
             vulkan_memory_model_device_scope,
         }),
         v13: on!(PhysicalDeviceVulkan13Features {
+            shader_demote_to_helper_invocation,
+            shader_terminate_invocation,
             inline_uniform_block,
             subgroup_size_control,
             compute_full_subgroups,
@@ -256,6 +298,9 @@ fn core_features() -> Features {
             global_priority_query,
             shader_subgroup_rotate,
             shader_subgroup_rotate_clustered,
+            index_type_uint8,
+            vertex_attribute_instance_rate_divisor,
+            vertex_attribute_instance_rate_zero_divisor,
             host_image_copy,
         }),
     }
@@ -274,6 +319,17 @@ fn feature_chain() -> Answers {
         }));
         a.add(on!(PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }));
         a.add(on!(PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }));
+        a.add(on!(PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }));
+        a.add(on!(PhysicalDeviceExtendedDynamicState2FeaturesEXT { extended_dynamic_state2 }));
+        a.add(on!(PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }));
+        a.add(on!(PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }));
+        a.add(on!(PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }));
+        a.add(on!(PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }));
+        a.add(on!(PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }));
+        a.add(on!(PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }));
+        a.add(on!(PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT {
+            primitive_topology_list_restart
+        }));
         a.add(on!(PhysicalDeviceConditionalRenderingFeaturesEXT {
             conditional_rendering,
             inherited_conditional_rendering,
@@ -284,13 +340,16 @@ fn feature_chain() -> Answers {
 
 fn property_chain(chip: &Chip) -> Answers {
     let uuid = uuid(chip);
+    let stencil_modes =
+        vk::ResolveModeFlags::SAMPLE_ZERO | vk::ResolveModeFlags::MIN | vk::ResolveModeFlags::MAX;
     let text = |s: &str| s.as_bytes().to_vec();
     let core = Properties {
         v11: vk::PhysicalDeviceVulkan11Properties {
             device_uuid: uuid,
             driver_uuid: uuid,
             subgroup_size: SUBGROUP_SIZE,
-            subgroup_supported_stages: vk::ShaderStageFlags::COMPUTE,
+            subgroup_supported_stages: vk::ShaderStageFlags::COMPUTE
+                .union(vk::ShaderStageFlags::FRAGMENT),
             subgroup_supported_operations: SUBGROUP_OPERATIONS,
             max_multiview_view_count: 6,
             max_multiview_instance_index: (1 << 27) - 1,
@@ -302,6 +361,11 @@ fn property_chain(chip: &Chip) -> Answers {
             driver_id: DRIVER,
             filter_minmax_single_component_formats: TRUE,
             filter_minmax_image_component_mapping: TRUE,
+            supported_depth_resolve_modes: stencil_modes | vk::ResolveModeFlags::AVERAGE,
+            supported_stencil_resolve_modes: stencil_modes,
+            independent_resolve_none: TRUE,
+            independent_resolve: TRUE,
+            framebuffer_integer_color_sample_counts: format::SAMPLES,
             driver_name: vk::StringArray::from_bytes(&text("Tepui Mali")),
             driver_info: vk::StringArray::from_bytes(&text(concat!(
                 "Tepui ",
@@ -332,13 +396,21 @@ fn property_chain(chip: &Chip) -> Answers {
             uniform_texel_buffer_offset_alignment_bytes: 64,
             ..Default::default()
         },
-        ..Properties::default()
+        v14: vk::PhysicalDeviceVulkan14Properties {
+            max_vertex_attrib_divisor: u32::MAX,
+            supports_non_zero_first_instance: TRUE,
+            ..Default::default()
+        },
     };
     let mut a = core.answers();
     // SAFETY: a structure of numbers.
     unsafe {
         a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
             max_custom_border_color_samplers: MAX_SAMPLERS,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceProvokingVertexPropertiesEXT {
+            provoking_vertex_mode_per_pipeline: FALSE,
             ..Default::default()
         });
     }
@@ -371,7 +443,7 @@ fn memory() -> vk::PhysicalDeviceMemoryProperties {
 /// Description of a chip's physical device.
 pub fn info(chip: &'static Chip) -> PhysicalInfo {
     let queue = vk::QueueFamilyProperties {
-        queue_flags: vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
         queue_count: 1,
         timestamp_valid_bits: 64,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },

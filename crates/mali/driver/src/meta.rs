@@ -10,6 +10,7 @@ use tepui_vulkan_meta::{Conventions, Program, view};
 
 use crate::descriptor;
 use crate::device::Device;
+use crate::graphics::load::Loads;
 use crate::shader::{Dynamic, Variant, compile_error};
 use crate::texture::Bytes;
 
@@ -17,6 +18,7 @@ use crate::texture::Bytes;
 #[derive(Default)]
 pub struct Meta {
     programs: Variants<Program, Arc<Variant>>,
+    loads: Variants<Loads, Arc<Variant>>,
     texels: OnceLock<Bytes>,
 }
 
@@ -35,6 +37,29 @@ impl Device {
                 .map_err(|e| compile_error(&e))?;
             Ok(Arc::new(Variant::new(self, &program, Dynamic::default(), false)?))
         })
+    }
+
+    /// A program that loads attachments.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn load_program(&self, loads: &Loads) -> Result<Arc<Variant>> {
+        self.meta.loads.get_or(loads, || {
+            let program = tepui_mali_compiler::compile(&mut loads.build(), &Options::default())
+                .map_err(|e| compile_error(&e))?;
+            Ok(Arc::new(Variant::new(self, &program, Dynamic::default(), false)?))
+        })
+    }
+
+    /// A sampler of the driver's own programs, which clamps to the edges.
+    ///
+    /// # Errors
+    /// When its values do not fit, which they do.
+    pub fn meta_sampler(&self, linear: bool) -> Result<Bytes> {
+        match linear {
+            true => Ok(*descriptor::sampler(&view::sampler(true))?.bytes()),
+            false => self.texel_sampler(),
+        }
     }
 
     /// The sampler with which texels are fetched: without a filter, clamped to the edges.

@@ -1,4 +1,4 @@
-//! Query pools: timestamps, and words that say whether results are there.
+//! Query pools: timestamps or counters of samples, and words that say whether results are there.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ impl Queries {
     /// # Errors
     /// When there is no memory, or no such queries.
     pub fn new(device: &Device, info: &QueryInfo) -> Result<Queries> {
-        if info.kind != vk::QueryType::TIMESTAMP {
+        if !matches!(info.kind, vk::QueryType::TIMESTAMP | vk::QueryType::OCCLUSION) {
             let kind = info.kind.as_raw();
             return Err(Error::unsupported(format!("queries of type {kind} on Mali")));
         }

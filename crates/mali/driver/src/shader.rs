@@ -3,15 +3,21 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use tepui_ir::{Shader as Ir, Stage};
-use tepui_mali_compiler::{Binding, FauWord, Layout, Options, Program, Stats};
+use tepui_mali_compiler::{
+    Binding, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
+};
 use tepui_mali_isa::disasm;
-use tepui_mali_packets::shader::{ShaderProgram, ShaderRegisterAllocation, ShaderStage};
+use tepui_mali_packets::shader::{
+    CoverageBitmaskType, ShaderProgram, ShaderRegisterAllocation, ShaderStage, WarpLimit,
+};
 use tepui_vulkan::backend::{ShaderInfo, SubgroupSize};
 use tepui_vulkan::command::MAX_SETS;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::executable::Executable;
+use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_kit::Variants;
 
 use crate::descriptor::tables;
 use crate::device::{Device, Piece, packet};
@@ -58,11 +64,26 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
     (layout, dynamic)
 }
 
-/// A program where it can run.
+/// A program of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// The only one, of dispatches and fragments; positions and point sizes of vertices.
+    Only,
+    /// Positions of vertices, without point sizes.
+    WithoutPointSize,
+    /// Varyings of vertices.
+    Varying,
+}
+
+/// Program descriptors of a variant at most.
+const MAX_ENTRIES: usize = 3;
+
+/// A program where it can run; of vertices, all that one shader makes.
 pub struct Variant {
     /// Code, and constant data after it.
     _code: Piece,
-    descriptor: Piece,
+    /// Program descriptors, by [`Entry`].
+    descriptors: Piece,
     data: u64,
     /// Words of fast-access uniforms.
     pub fau: Vec<FauWord>,
@@ -72,6 +93,8 @@ pub struct Variant {
     pub workgroup: [u32; 3],
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
+    /// Properties of the stage.
+    stage: StageInfo,
     /// Statistics of the compiler.
     pub stats: Stats,
     /// Machine code as text, if the pipeline is to show it.
@@ -81,8 +104,48 @@ pub struct Variant {
 /// Alignment of constant data. source: `tepui_mali_compiler::Program::data`
 const DATA_ALIGN: usize = 64;
 
+/// Program descriptors of a program whose code is at an address. source: Mesa, panvk_vX_shader.c (`panvk_shader_upload`)
+fn descriptors(program: &Program, code: u64) -> Result<Vec<u8>> {
+    let one = |offset: u32, preload: u16, stats: &Stats, is_varying: bool| {
+        let mut shader = ShaderProgram {
+            register_allocation: match stats.is_half() {
+                true => ShaderRegisterAllocation::N64PerThread,
+                false => ShaderRegisterAllocation::N32PerThread,
+            },
+            preload: preload.into(),
+            binary: code + u64::from(offset),
+            ..ShaderProgram::default()
+        };
+        match &program.stage {
+            StageInfo::Compute => shader.stage = ShaderStage::Compute,
+            StageInfo::Vertex(_) => {
+                shader.stage = ShaderStage::Vertex;
+                shader.vertex_warp_limit =
+                    if is_varying { WarpLimit::Full } else { WarpLimit::Half };
+            }
+            StageInfo::Fragment(info) => {
+                shader.stage = ShaderStage::Fragment;
+                shader.fragment_coverage_bitmask_type = CoverageBitmaskType::Gl;
+                shader.requires_helper_threads = info.helpers;
+            }
+        }
+        shader.pack().map_err(packet)
+    };
+    let mut all = one(0, program.preload, &program.stats, false)?.to_vec();
+    if let StageInfo::Vertex(info) = &program.stage {
+        for (entry, is_varying) in [(&info.without_point_size, false), (&info.varying, true)] {
+            let more = match entry {
+                Some(e) => one(e.offset, e.preload, &e.stats, is_varying)?,
+                None => one(0, program.preload, &program.stats, false)?,
+            };
+            all.extend_from_slice(&more);
+        }
+    }
+    Ok(all)
+}
+
 impl Variant {
-    /// Puts a compute program where it can run.
+    /// Puts a program where it can run.
     ///
     /// # Errors
     /// When there is no memory.
@@ -107,38 +170,75 @@ impl Variant {
             bytes.extend_from_slice(&program.data);
         }
         let code = device.code(&bytes)?;
-        let shader = ShaderProgram {
-            stage: ShaderStage::Compute,
-            register_allocation: match program.stats.is_half() {
-                true => ShaderRegisterAllocation::N64PerThread,
-                false => ShaderRegisterAllocation::N32PerThread,
-            },
-            preload: program.preload.into(),
-            binary: code.address,
-            ..ShaderProgram::default()
-        };
-        let descriptor = device.descriptors(&shader.pack().map_err(packet)?)?;
+        let descriptors = device.descriptors(&descriptors(program, code.address)?)?;
+        let mut stats = program.stats;
+        if let StageInfo::Vertex(info) = &program.stage {
+            // All programs of a draw's vertices have the same memory of threads.
+            let more = [&info.without_point_size, &info.varying].into_iter().flatten();
+            stats.scratch = more.fold(stats.scratch, |all, e| all.max(e.stats.scratch));
+        }
         Ok(Variant {
             data: code.address + start as u64,
             _code: code,
-            descriptor,
+            descriptors,
             fau: program.fau.clone(),
             dynamic,
             workgroup: program.workgroup_size,
             shared_bytes: program.shared_bytes,
-            stats: program.stats,
+            stage: program.stage.clone(),
+            stats,
             assembly: captures.then(text),
         })
     }
 
-    /// Address of the program descriptor.
-    pub fn descriptor(&self) -> u64 {
-        self.descriptor.address
+    /// Address of a program descriptor.
+    pub fn descriptor(&self, entry: Entry) -> u64 {
+        debug_assert!((entry as usize) < MAX_ENTRIES);
+        self.descriptors.address + (entry as usize * ShaderProgram::SIZE_BYTES) as u64
     }
 
     /// Address of the constant data.
     pub fn data_address(&self) -> u64 {
         self.data
+    }
+
+    /// Properties of a vertex program.
+    ///
+    /// # Errors
+    /// When it is of another stage.
+    pub fn vertex(&self) -> Result<&VertexInfo> {
+        match &self.stage {
+            StageInfo::Vertex(info) => Ok(info),
+            _ => Err(Error::unsupported("another program in the place of a vertex program")),
+        }
+    }
+
+    /// Properties of a fragment program.
+    ///
+    /// # Errors
+    /// When it is of another stage.
+    pub fn fragment(&self) -> Result<&FragmentInfo> {
+        match &self.stage {
+            StageInfo::Fragment(info) => Ok(info),
+            _ => Err(Error::unsupported("another program in the place of a fragment program")),
+        }
+    }
+}
+
+/// State that a program is compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Vertices: several views, each the layer of its number.
+    pub several_views: bool,
+    /// Fragments: the program runs for each sample.
+    pub per_sample: bool,
+}
+
+impl Key {
+    /// The key of a fragment program for graphics state.
+    pub fn of_fragment(s: &GraphicsState) -> Key {
+        let share = s.min_sample_shading * s.samples.max(1) as f32;
+        Key { per_sample: s.samples > 1 && s.sample_shading && share > 1.0, ..Key::default() }
     }
 }
 
@@ -152,6 +252,8 @@ pub struct Shader {
     captures: bool,
     robust: bool,
     only: OnceLock<Arc<Variant>>,
+    /// Programs for state.
+    others: Variants<Key, Arc<Variant>>,
 }
 
 pub(crate) fn compile_error(e: &tepui_mali_compiler::Error) -> Error {
@@ -159,13 +261,13 @@ pub(crate) fn compile_error(e: &tepui_mali_compiler::Error) -> Error {
 }
 
 impl Shader {
-    /// A shader, whose program is compiled at once.
+    /// A shader, whose program for the usual state is compiled at once.
     ///
     /// # Errors
     /// When it does not compile.
     pub fn new(device: &Arc<Device>, info: ShaderInfo<'_, Mali>) -> Result<Shader> {
         let stage = info.ir.info.stage;
-        if stage != Stage::Compute {
+        if !matches!(stage, Stage::Compute | Stage::Vertex | Stage::Fragment) {
             return Err(Error::unsupported(format!("{stage} shaders on Mali")));
         }
         if let SubgroupSize::Required(size) = info.subgroup_size
@@ -184,12 +286,32 @@ impl Shader {
             captures: info.captures,
             robust: info.robust,
             only: OnceLock::new(),
+            others: Variants::default(),
         };
         shader.only()?;
         Ok(shader)
     }
 
-    /// The program.
+    fn compile(&self, key: Key) -> Result<Arc<Variant>> {
+        let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
+        let device = self.device.upgrade().ok_or_else(gone)?;
+        let options = Options {
+            layout: Some(&self.layout),
+            robust: self.robust,
+            attribute_table: tables::ATTRIBUTES,
+            ..Options::default()
+        };
+        let mut ir = self.ir.clone();
+        if key.several_views {
+            tepui_passes::multiview::run(&mut ir);
+        }
+        ir.info.per_sample |= key.per_sample;
+        let program =
+            tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
+        Ok(Arc::new(Variant::new(&device, &program, self.dynamic, self.captures)?))
+    }
+
+    /// The program for the usual state.
     ///
     /// # Errors
     /// When it does not compile.
@@ -197,22 +319,32 @@ impl Shader {
         if let Some(v) = self.only.get() {
             return Ok(v);
         }
-        let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
-        let device = self.device.upgrade().ok_or_else(gone)?;
-        let options =
-            Options { layout: Some(&self.layout), robust: self.robust, ..Options::default() };
-        let program = tepui_mali_compiler::compile(&mut self.ir.clone(), &options)
-            .map_err(|e| compile_error(&e))?;
-        let v = Variant::new(&device, &program, self.dynamic, self.captures)?;
-        Ok(self.only.get_or_init(|| Arc::new(v)))
+        let v = self.compile(Key::default())?;
+        Ok(self.only.get_or_init(|| v))
+    }
+
+    /// The program for a state.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn of(&self, key: Key) -> Result<Arc<Variant>> {
+        if key == Key::default() {
+            return self.only().cloned();
+        }
+        self.others.get_or(&key, || self.compile(key))
     }
 
     /// The programs that there are so far.
     pub fn executables(&self) -> Vec<Executable> {
+        let stage = self.ir.info.stage;
         let one = |v: &Arc<Variant>| Executable {
-            stage: vk::ShaderStageFlags::COMPUTE,
-            name: Stage::Compute.name().to_owned(),
-            description: "The compute shader".to_owned(),
+            stage: match stage {
+                Stage::Vertex => vk::ShaderStageFlags::VERTEX,
+                Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
+                _ => vk::ShaderStageFlags::COMPUTE,
+            },
+            name: stage.name().to_owned(),
+            description: format!("The {} shader", stage.name()),
             subgroup_size: SUBGROUP_SIZE,
             statistics: [
                 ("instructions", "Instructions", v.stats.instructions),
@@ -228,6 +360,7 @@ impl Shader {
             .to_vec(),
             assembly: v.assembly.clone(),
         };
-        self.only.get().iter().map(|v| one(v)).collect()
+        let all: Vec<_> = self.only.get().cloned().into_iter().chain(self.others.all()).collect();
+        all.iter().map(one).collect()
     }
 }

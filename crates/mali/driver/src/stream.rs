@@ -328,7 +328,14 @@ impl Stream {
     /// Draws with the state in registers 0 to 60.
     pub fn run_idvs(&mut self, run: &CsRunIdvs) {
         self.uses(bits(0, 61), 0);
+        self.put(&CsReqResource {
+            compute: true,
+            tiler: true,
+            idvs: true,
+            ..CsReqResource::default()
+        });
         self.put(run);
+        self.put(&CsReqResource::default());
     }
 
     /// Renders the framebuffer whose address is in registers 40 and 41, in the box of registers 42 and 43.
@@ -339,19 +346,11 @@ impl Stream {
         self.put(&CsReqResource::default());
     }
 
-    /// Asks for the units of draws, or gives them back.
-    pub fn request_tiler(&mut self, is_on: bool) {
-        self.put(&CsReqResource {
-            compute: is_on,
-            tiler: is_on,
-            idvs: is_on,
-            ..CsReqResource::default()
-        });
-    }
-
     /// Ends the draws of a rendering.
     pub fn finish_tiling(&mut self) {
+        self.put(&CsReqResource { tiler: true, ..CsReqResource::default() });
         self.put(&CsFinishTiling::default());
+        self.put(&CsReqResource::default());
     }
 
     /// Sets the heap whose context's address is in a pair.
@@ -365,11 +364,12 @@ impl Stream {
         self.put(&CsHeapOperation { wait_mask, operation, signal_slot: DEFERRED_SYNC });
     }
 
-    /// Gives the chunks of a rendering back, whose first and last addresses are in pairs, when scoreboard slots are idle.
-    pub fn finish_fragment(&mut self, first: u8, last: u8, wait_mask: u32) {
+    /// Gives chunks of a rendering back, whose first and last addresses are in pairs, when scoreboard slots are idle; `is_last` says
+    /// whether the rendering ends with them.
+    pub fn finish_fragment(&mut self, is_last: bool, [first, last]: [u8; 2], wait_mask: u32) {
         self.uses(bits(first, 2) | bits(last, 2), 0);
         self.put(&CsFinishFragment {
-            increment_fragment_completed: true,
+            increment_fragment_completed: is_last,
             wait_mask,
             last_heap_chunk: last.into(),
             first_heap_chunk: first.into(),

@@ -14,7 +14,7 @@ pub struct Descriptor {
     _planes: Piece,
 }
 
-fn unsupported(e: tepui_mali_textures::Error) -> Error {
+pub(crate) fn unsupported(e: tepui_mali_textures::Error) -> Error {
     Error::unsupported(e.to_string())
 }
 

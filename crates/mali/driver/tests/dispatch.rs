@@ -197,6 +197,8 @@ fn stream_text(e: &Encoder) -> String {
         // Addresses have more than 32 bits.
         let line = match line.rsplit_once("#0x") {
             Some((start, digits)) if digits.len() > 8 => format!("{start}#ADDRESS"),
+            // The upper half of this one has the number of uniforms.
+            Some((start @ "MOVE32 r8, ", _)) => format!("{start}#ADDRESS"),
             _ => line,
         };
         text.push_str(&line);

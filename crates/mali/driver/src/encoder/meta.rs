@@ -2,18 +2,29 @@
 //!
 //! Programs compute the addresses of texels from the layout, so that copies of every format and layout take one path.
 
+use tepui_format::Format;
 use tepui_mali_layout::{Layout, Modifier};
-use tepui_vulkan::backend::{Dispatch, Rendering};
-use tepui_vulkan::command::MAX_PUSH;
-use tepui_vulkan::{Error, Result};
-use tepui_vulkan_meta::{Arrangement, Launch, Level, Memory, MetaEncoder, Rectangle, Texels, View};
+use tepui_mali_packets::texture::TextureDimension;
+use tepui_sysval::Words as _;
+use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
+use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
+use tepui_vulkan::state::MAX_VERTEX;
+use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
+use tepui_vulkan_meta::{
+    Arrangement, Binding, Launch, Level, Memory, MetaEncoder, Output, Packing, Program, Rectangle,
+    Shape, Texels, View,
+};
 
 use super::Encoder;
+use super::draw::Parts;
+use super::inputs::Inputs;
 use super::subqueues::mask_of;
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
 use crate::kernel::Queue;
 use crate::stream::Flush;
+use crate::texture::{Part, Role};
 
 /// A level of an image at an address.
 fn memory(l: &Layout, level: u32, address: u64) -> Result<Memory> {
@@ -48,20 +59,82 @@ fn in_memory<'a>(level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
     Ok(Texels::Memory(memory(layout, level.level, level.addresses[level.plane])?))
 }
 
+/// Layout of a level's plane.
+fn layout<'a>(level: &Level<'a, Mali>) -> &'a Layout {
+    &level.image.planes[level.plane].layout
+}
+
+/// The view of a level of samples as unsigned numbers, and how they make texels.
+fn as_words<'a>(level: &Level<'a, Mali>) -> Result<(View<'a, Mali>, Packing)> {
+    let words = Packing::words(level.format.info().block.bytes);
+    let (format, packing) = words
+        .ok_or_else(|| Error::unsupported(format!("copies of samples of {}", level.format)))?;
+    Ok((level.as_array(format), packing))
+}
+
+/// Set 0 of a program of the driver's own, and its address.
+struct MetaSet {
+    sets: BindPoint,
+    pushed: [u64; MAX_SETS],
+}
+
+impl Encoder {
+    /// Set 0 of a program of the driver's own, as [`tepui_mali_compiler::Layout::of`] has its bindings.
+    fn meta_set(&mut self, bindings: &[Binding<'_, Mali>]) -> Result<MetaSet> {
+        let mut set = Vec::new();
+        for binding in bindings {
+            let (view, role, sampler) = match binding {
+                Binding::Texture(view) | Binding::Bits(view, _) => (view, Role::Sampled, None),
+                Binding::Sampled(view, linear) => (view, Role::Sampled, Some(*linear)),
+                Binding::Storage(view) => (view, Role::Storage, None),
+                Binding::StorageBits(view, _) => {
+                    let what = format!("stores of the bits of {} on Mali", view.format);
+                    return Err(Error::unsupported(what));
+                }
+            };
+            let part = Part {
+                layout: layout(&view.of),
+                address: view.of.addresses[view.of.plane],
+                format: view.format,
+                shape: match view.shape {
+                    Shape::Array => TextureDimension::N2d,
+                    Shape::Volume => TextureDimension::N3d,
+                },
+                levels: [view.of.level, 1],
+                layers: match view.shape {
+                    Shape::Array => view.layers,
+                    Shape::Volume => [0, 1],
+                },
+                swizzle: tepui_mali_textures::IDENTITY,
+                min_lod: 0.0,
+            };
+            set.extend_from_slice(&self.texture(&part, role)?);
+            if let Some(linear) = sampler {
+                set.extend_from_slice(&self.device.meta_sampler(linear)?);
+            }
+        }
+        let mut out = MetaSet { sets: BindPoint::default(), pushed: [0; MAX_SETS] };
+        if !set.is_empty() {
+            out.pushed[0] = Encoder::upload(self, &set, DESCRIPTOR_ALIGN)?.address;
+            out.sets.sets[0].pushed[0] = set;
+        }
+        Ok(out)
+    }
+}
+
 impl MetaEncoder for Encoder {
     type Backend = Mali;
 
     fn launch(&mut self, launch: &Launch<'_, Mali>) -> Result<()> {
-        if !launch.bindings.is_empty() {
-            return Err(Error::unsupported("the driver's own programs with images on Mali"));
-        }
+        let set = self.meta_set(launch.bindings)?;
         let v = self.device.meta(launch.program)?;
         let mut push = [0; MAX_PUSH];
         for (to, word) in push.as_chunks_mut::<4>().0.iter_mut().zip(launch.words) {
             *to = word.to_le_bytes();
         }
         let groups = [0, 1, 2].map(|k| launch.threads[k].div_ceil(v.workgroup[k]));
-        self.dispatch_code(&v, &push, &Dispatch::Direct([0; 3], groups), None)
+        let inputs = Inputs { sets: &set.sets, pushed: set.pushed, push: &push };
+        self.dispatch_program(&v, &inputs, &Dispatch::Direct([0; 3], groups), None)
     }
 
     fn order(&mut self) -> Result<()> {
@@ -79,27 +152,87 @@ impl MetaEncoder for Encoder {
     }
 
     fn reads<'a>(&self, level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
-        in_memory(level)
+        if layout(level).desc().shape.samples <= 1 {
+            return in_memory(level);
+        }
+        let (view, packing) = as_words(level)?;
+        Ok(Texels::Image(view, packing))
     }
 
     fn writes<'a>(&self, level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
-        in_memory(level)
+        if layout(level).desc().shape.samples <= 1 {
+            return in_memory(level);
+        }
+        let own = level.as_array(level.format);
+        if !level.format.info().is_depth_or_stencil() {
+            let (view, packing) = as_words(level)?;
+            return Ok(Texels::Drawn(view, Output::Colour, packing));
+        }
+        if level.format == Format::S8_UINT {
+            return Ok(Texels::Drawn(own, Output::Stencil, as_words(level)?.1));
+        }
+        let lost = || Error::unsupported(format!("copies of samples of {}", level.format));
+        let packing = Packing::of_depth(level.format).ok_or_else(lost)?;
+        Ok(Texels::Drawn(own, Output::Depth, packing))
     }
 
     fn stores(&self, _view: &View<'_, Mali>) -> bool {
         false
     }
 
-    fn draw(&mut self, _rectangle: &Rectangle<'_, Mali>) -> Result<()> {
-        Err(Error::unsupported("draws on Mali"))
+    fn draw(&mut self, r: &Rectangle<'_, Mali>) -> Result<()> {
+        let set = self.meta_set(r.bindings)?;
+        let Some(targets) = &self.targets else { return Ok(()) };
+        let size = targets.size;
+        let vertex = self.device.meta(Program::RectangleVertices)?;
+        let fragment = self.device.meta(r.fragment)?;
+        let mut push = [0; MAX_PUSH];
+        let mut state = r.state.clone();
+        state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
+        state.provoking_last = targets.contexts.is_some_and(|c| c.provoking_last);
+        state.samples = targets.samples;
+        state.viewports[0] = vk::Viewport {
+            x: 0.0,
+            y: 0.0,
+            width: size[0] as f32,
+            height: size[1] as f32,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        };
+        state.scissors[0] = r.rect;
+        // A view is the layer of its number.
+        let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
+        let all = (r.view_mask == 0).then_some((r.layer, r.layers));
+        for (layer, layers) in all.into_iter().chain(views) {
+            let corners = RectangleWords::new(r.rect, size, r.depth, layer);
+            let words = DrawWords::new(r.words, corners);
+            push[..words.bytes().len()].copy_from_slice(words.bytes());
+            let inputs = Inputs { sets: &set.sets, pushed: set.pushed, push: &push };
+            let parts = Parts {
+                state: &state,
+                vertex: &vertex,
+                fragment: Some(&fragment),
+                inputs: &inputs,
+                buffers: &[(0, 0); MAX_VERTEX],
+                index: None,
+                views: 0,
+                condition: r.condition,
+                is_counted: false,
+            };
+            let counts = Counts { count: 4, instances: layers, ..Counts::default() };
+            self.draw_parts(&parts, &Draw::Direct(counts))?;
+        }
+        Ok(())
     }
 
     fn render(
         &mut self,
-        _rendering: &Rendering<Mali>,
-        _rectangle: &Rectangle<'_, Mali>,
+        rendering: &Rendering<Mali>,
+        rectangle: &Rectangle<'_, Mali>,
     ) -> Result<()> {
-        Err(Error::unsupported("draws on Mali"))
+        self.begin(rendering)?;
+        self.draw(rectangle)?;
+        self.end(rendering)
     }
 }
 

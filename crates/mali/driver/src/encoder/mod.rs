@@ -4,25 +4,33 @@
 //! GPU at the end of the recording.
 
 mod compute;
+mod draw;
+mod inputs;
+mod load;
 mod meta;
 mod order;
 mod queries;
 mod record;
+mod rendering;
 mod subqueues;
 
 use std::sync::Arc;
 
-use tepui_vulkan::Result;
+use tepui_mali_packets::shader::{AddressMode, LocalStorage};
 use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan::command::{BindPoint, MAX_SETS};
+use tepui_vulkan::{Result, vk};
 use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::Upload;
 
-use crate::device::{Device, ThreadMemory, packet};
+use crate::device::{DESCRIPTOR_ALIGN, Device, ThreadMemory, packet};
+use crate::graphics::raster::Occlusion;
 use crate::kernel::{Bo, Queue, Work};
 use crate::shader::Variant;
 use crate::stream::{SCRATCH, STREAM_ALIGN};
 
-use compute::Compute;
+use inputs::Uploaded;
+use rendering::Targets;
 pub use subqueues::COUNTER_B;
 use subqueues::Subqueues;
 
@@ -32,7 +40,17 @@ pub struct Encoder {
     pub device: Arc<Device>,
     queues: Subqueues,
     uploads: Arena<Bo>,
-    compute: Compute,
+    uploaded: Uploaded,
+    /// Addresses of sets that are pushed: of dispatches, and of draws.
+    pushed: [[u64; MAX_SETS]; 2],
+    /// Usage of the recording.
+    usage: vk::CommandBufferUsageFlags,
+    /// The rendering that draws go to.
+    targets: Option<Targets>,
+    /// The occlusion query that counts draws.
+    occlusion: Option<Occlusion>,
+    /// Occlusion queries that have ended since fragments last ran: their words of availability.
+    ended: Vec<u64>,
     /// Streams of the finished recording.
     works: Vec<Work>,
     /// Programs that commands use, kept while they may run.
@@ -59,7 +77,12 @@ impl Encoder {
             device: device.clone(),
             queues: Subqueues::default(),
             uploads: Arena::default(),
-            compute: Compute::default(),
+            uploaded: Uploaded::default(),
+            pushed: Default::default(),
+            usage: vk::CommandBufferUsageFlags::empty(),
+            targets: None,
+            occlusion: None,
+            ended: Vec::new(),
             works: Vec::new(),
             keep: Vec::new(),
             threads: Vec::new(),
@@ -70,7 +93,12 @@ impl Encoder {
     pub fn clear(&mut self, keep: usize) {
         self.queues.clear();
         self.uploads.recycle(keep).for_each(|bo| self.device.recycle(bo));
-        self.compute = Compute::default();
+        self.uploaded.clear();
+        self.pushed = Default::default();
+        self.usage = vk::CommandBufferUsageFlags::empty();
+        self.targets = None;
+        self.occlusion = None;
+        self.ended.clear();
         self.works.clear();
         self.keep.clear();
         self.threads.clear();
@@ -102,6 +130,36 @@ impl Encoder {
         // SAFETY: the place is new and of the right size.
         unsafe { place.write(bytes) };
         Ok(place)
+    }
+
+    /// Uploads sets that are pushed and changed; gives the addresses of all.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn push_sets(&mut self, point: &mut BindPoint, is_graphics: bool) -> Result<[u64; MAX_SETS]> {
+        let changed = std::mem::take(&mut point.changed);
+        let of = usize::from(is_graphics);
+        for (k, set) in point.sets.iter().enumerate().filter(|s| changed >> s.0 & 1 != 0) {
+            if !set.pushed[0].is_empty() {
+                self.pushed[of][k] = self.upload(&set.pushed[0], DESCRIPTOR_ALIGN)?.address;
+            }
+        }
+        Ok(self.pushed[of])
+    }
+
+    /// The descriptor of the memory of threads that need some bytes each.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn thread_storage(&mut self, bytes: u32) -> Result<LocalStorage> {
+        let mut storage = LocalStorage::default();
+        if let Some(threads) = self.device.thread_memory(bytes)? {
+            storage.tls_size = threads.log2_bytes - 4;
+            storage.tls_address_mode = AddressMode::Packed;
+            storage.tls_base_pointer = threads.memory.address >> 8;
+            self.threads.push(threads);
+        }
+        Ok(storage)
     }
 
     /// Keeps a program while the commands may run.

@@ -61,6 +61,14 @@ pub fn of_dependency<B: Backend>(d: &Dependency<B>) -> (Waits, Flush) {
     (waits, flush)
 }
 
+/// Whether a dependency inside of a rendering splits it: vertices wait for its fragments, or fragments read what it renders to from
+/// memory. Fragments of a pixel are in order otherwise.
+pub fn splits(waits: Waits, reads_targets: bool) -> bool {
+    let fragments = mask_of(Queue::Fragment);
+    waits[Queue::VertexTiler as usize] & fragments != 0
+        || reads_targets && waits[Queue::Fragment as usize] & fragments != 0
+}
+
 fn flush_of(source: &Scope, destination: &Scope) -> Flush {
     let from_host = source.accesses.intersects(Access::HOST_WRITE);
     Flush {

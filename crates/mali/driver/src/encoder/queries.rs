@@ -1,4 +1,5 @@
-//! Queries: timestamps, which the compute queue stores when all earlier work is done.
+//! Queries: timestamps, which the compute queue stores when all earlier work is done, and counters of samples, to which fragment jobs
+//! add.
 
 use tepui_vulkan::{Result, vk};
 use tepui_vulkan_meta::{MetaEncoder, copy, query};
@@ -7,7 +8,7 @@ use super::Encoder;
 use super::subqueues::{Waits, mask_of};
 use crate::kernel::Queue;
 use crate::query::Queries;
-use crate::stream::{DEFERRED_FLUSH, Flush, LS, SCRATCH};
+use crate::stream::{DEFERRED_FLUSH, Flush, JOBS_MASK, LS, SCRATCH};
 
 /// Queries whose words the queue resets; a program resets more.
 const MAX_STORES: u32 = 8;
@@ -31,6 +32,27 @@ impl Encoder {
         stream.wait(1 << DEFERRED_FLUSH);
         self.store_word(Queue::Compute, pool.available_address(query), 1);
         self.queues.stream(Queue::Compute).wait(1 << LS);
+    }
+
+    /// Makes an occlusion query available once the fragments that it counts are done: at the end of the rendering, if there is one.
+    pub(super) fn end_of_query(&mut self, available: u64) {
+        self.ended.push(available);
+        if self.targets.is_none() {
+            self.queries_end();
+        }
+    }
+
+    /// Writes the words of availability of queries that have ended, after all fragments so far.
+    pub(super) fn queries_end(&mut self) {
+        if self.ended.is_empty() {
+            return;
+        }
+        let stream = self.queues.stream(Queue::Fragment);
+        stream.wait(JOBS_MASK);
+        for at in std::mem::take(&mut self.ended) {
+            self.store_word(Queue::Fragment, at, 1);
+        }
+        self.queues.stream(Queue::Fragment).settle();
     }
 
     pub(super) fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {

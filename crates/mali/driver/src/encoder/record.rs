@@ -8,27 +8,53 @@ use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::draws::DrawEncoder;
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_meta::copy;
+use tepui_vulkan_meta::{clear, copy, resolve};
 
 use super::Encoder;
-use super::compute::Inputs;
-use super::order::of_dependency;
+use super::draw::Parts;
+use super::inputs::Inputs;
+use super::order::{of_dependency, splits};
 use super::subqueues::mask_of;
 use crate::family::Mali;
+use crate::graphics::raster::Occlusion;
 use crate::kernel::Queue;
 use crate::query::Queries;
-
-fn no_draws<T>() -> Result<T> {
-    Err(Error::unsupported("draws on Mali"))
-}
+use crate::shader::Key;
 
 fn no_feedback<T>() -> Result<T> {
     Err(Error::unsupported("transform feedback on Mali"))
 }
 
 impl DrawEncoder<Mali> for Encoder {
-    fn draw(&mut self, _state: &mut CommandState<Mali>, _draw: &Draw) -> Result<()> {
-        no_draws()
+    fn draw(&mut self, state: &mut CommandState<Mali>, draw: &Draw) -> Result<()> {
+        let Some(vertex) = state.bound.vertex.clone() else { return Ok(()) };
+        if !state.bound.between.is_empty() {
+            return Err(Error::unsupported("tessellation and geometry shaders on Mali"));
+        }
+        if state.feedback.active {
+            return no_feedback();
+        }
+        let views = state.rendering.as_ref().map_or(0, |r| r.view_mask);
+        let vertex = vertex.of(Key { several_views: views != 0, ..Key::default() })?;
+        let fragment = match &state.bound.fragment {
+            Some(f) if !state.graphics.discard => Some(f.of(Key::of_fragment(&state.graphics))?),
+            _ => None,
+        };
+        let pushed = self.push_sets(&mut state.graphics_sets, true)?;
+        let buffers = state.vertex_buffers.map(|b| (b.address, b.size));
+        let inputs = Inputs { sets: &state.graphics_sets, pushed, push: &state.push };
+        let parts = Parts {
+            state: &state.graphics,
+            vertex: &vertex,
+            fragment: fragment.as_ref(),
+            inputs: &inputs,
+            buffers: &buffers,
+            index: state.index,
+            views,
+            condition: state.condition,
+            is_counted: true,
+        };
+        self.draw_parts(&parts, draw)
     }
 }
 
@@ -37,28 +63,37 @@ impl backend::Encoder<Mali> for Encoder {
         self.clear(1);
     }
 
+    fn begin(&mut self, usage: vk::CommandBufferUsageFlags) {
+        self.usage = usage;
+    }
+
     fn finish(&mut self) -> Result<()> {
         self.close()
     }
 
-    fn begin_rendering(&mut self, _rendering: &Rendering<Mali>) -> Result<()> {
-        no_draws()
+    fn begin_rendering(&mut self, rendering: &Rendering<Mali>) -> Result<()> {
+        self.begin(rendering)
     }
 
-    fn end_rendering(&mut self, _rendering: &Rendering<Mali>) -> Result<u8> {
-        no_draws()
+    fn end_rendering(&mut self, rendering: &Rendering<Mali>) -> Result<u8> {
+        self.end(rendering)?;
+        Ok(0)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Mali>, dispatch: &Dispatch) -> Result<()> {
         let Some(shader) = state.compute.clone() else { return Ok(()) };
-        self.push_sets(&mut state.compute_sets)?;
-        let pushed = self.compute.pushed;
+        let pushed = self.push_sets(&mut state.compute_sets, false)?;
         let inputs = Inputs { sets: &state.compute_sets, pushed, push: &state.push };
         self.dispatch_program(shader.only()?, &inputs, dispatch, state.condition)
     }
 
-    fn barrier(&mut self, dependency: &Dependency<Mali>, _within: Within) -> Result<Ordering> {
+    fn barrier(&mut self, dependency: &Dependency<Mali>, within: Within) -> Result<Ordering> {
         let (waits, flush) = of_dependency(dependency);
+        if let Within::Rendering { reads_targets } = within
+            && splits(waits, reads_targets)
+        {
+            return Ok(Ordering::SplitRendering);
+        }
         self.queues.order(waits, flush, self.device.counters());
         Ok(Ordering::Done)
     }
@@ -108,27 +143,35 @@ impl backend::Encoder<Mali> for Encoder {
         copy::image(self, from, to, extent)
     }
 
-    fn blit(&mut self, _blit: &Blit<'_, Mali>) -> Result<()> {
-        Err(Error::unsupported("blits on Mali"))
+    fn blit(&mut self, blit: &Blit<'_, Mali>) -> Result<()> {
+        tepui_vulkan_meta::blit::blit(self, blit)
     }
 
     fn resolve(
         &mut self,
-        _from: &ImageRef<Mali>,
-        _to: &ImageRef<Mali>,
-        _region: &vk::ImageResolve2,
-        _mode: vk::ResolveModeFlags,
+        from: &ImageRef<Mali>,
+        to: &ImageRef<Mali>,
+        region: &vk::ImageResolve2,
+        mode: vk::ResolveModeFlags,
     ) -> Result<()> {
-        Err(Error::unsupported("resolves on Mali"))
+        resolve::region(self, from, to, region, mode)
     }
 
     fn clear_attachments(
         &mut self,
-        _state: &mut CommandState<Mali>,
-        _attachments: &[vk::ClearAttachment],
-        _rects: &[vk::ClearRect],
+        state: &mut CommandState<Mali>,
+        attachments: &[vk::ClearAttachment],
+        rects: &[vk::ClearRect],
     ) -> Result<()> {
-        no_draws()
+        let (Some(rendering), Some(targets)) = (&state.rendering, &self.targets) else {
+            return Ok(());
+        };
+        let clears = clear::Clear::of_attachments(rendering, attachments);
+        let (samples, mask) = (targets.samples, rendering.view_mask);
+        for rect in rects {
+            clear::rectangle(self, &clears, rect, samples, mask, state.condition)?;
+        }
+        Ok(())
     }
 
     fn begin_feedback(&mut self, _counters: &Counters) -> Result<()> {
@@ -156,16 +199,19 @@ impl backend::Encoder<Mali> for Encoder {
 
     fn begin_query(
         &mut self,
-        _pool: &Queries,
-        _query: u32,
-        _precise: bool,
+        pool: &Queries,
+        query: u32,
+        precise: bool,
         _stream: u8,
     ) -> Result<()> {
-        no_draws()
+        self.occlusion = Some(Occlusion { address: pool.value_address(query), precise });
+        Ok(())
     }
 
-    fn end_query(&mut self, _pool: &Queries, _query: u32, _stream: u8) -> Result<()> {
-        no_draws()
+    fn end_query(&mut self, pool: &Queries, query: u32, _stream: u8) -> Result<()> {
+        self.occlusion = None;
+        self.end_of_query(pool.available_address(query));
+        Ok(())
     }
 
     fn write_timestamp(&mut self, pool: &Queries, query: u32) -> Result<()> {

@@ -38,6 +38,8 @@ pub struct Subqueues {
     signals: [i32; Queue::ALL.len()],
     /// The slot of each queue's next job, from 0.
     next_slot: [u32; Queue::ALL.len()],
+    /// Queues that signal at the end of the recording, a bit each, with the address of the counters.
+    ends: (u8, u64),
 }
 
 impl Subqueues {
@@ -46,6 +48,7 @@ impl Subqueues {
         self.streams.iter_mut().for_each(Stream::clear);
         self.signals = [0; Queue::ALL.len()];
         self.next_slot = [0; Queue::ALL.len()];
+        self.ends = (0, 0);
     }
 
     /// A queue's stream.
@@ -81,11 +84,7 @@ impl Subqueues {
                 stream.wait(1 << LS);
             }
             if is_waited_for {
-                self.signals[queue as usize] += 1;
-                let at = counters + COUNTER_B * queue as u64;
-                stream.move64(SCRATCH, at);
-                stream.move64(SCRATCH + 2, 1);
-                stream.sync_add(SCRATCH + 2, SCRATCH, JOBS_MASK);
+                self.signal(queue, counters);
             }
         }
         for queue in Queue::ALL {
@@ -99,8 +98,30 @@ impl Subqueues {
         }
     }
 
+    /// Makes a queue wait for the jobs of another queue in earlier submissions of the same recording.
+    pub fn wait_for_earlier(&mut self, queue: Queue, other: Queue, counters: u64) {
+        self.ends = (self.ends.0 | mask_of(other), counters);
+        let stream = &mut self.streams[queue as usize];
+        stream.move64(SCRATCH, counters + COUNTER_B * other as u64);
+        stream.add64(SCRATCH + 2, BASES + 2 * other as u8, 0);
+        stream.sync_wait(SCRATCH + 2, SCRATCH);
+    }
+
+    /// Signals of a queue, when its jobs so far are done.
+    fn signal(&mut self, queue: Queue, counters: u64) {
+        self.signals[queue as usize] += 1;
+        let stream = &mut self.streams[queue as usize];
+        stream.move64(SCRATCH, counters + COUNTER_B * queue as u64);
+        stream.move64(SCRATCH + 2, 1);
+        stream.sync_add(SCRATCH + 2, SCRATCH, JOBS_MASK);
+    }
+
     /// Ends the recording: what was written is written back, and the sums of signals go on.
     pub fn finish(&mut self) {
+        let (ends, counters) = self.ends;
+        for queue in in_mask(ends) {
+            self.signal(queue, counters);
+        }
         for stream in self.streams.iter_mut().filter(|s| !s.is_empty()) {
             stream.settle();
             let clean = Flush { clean: true, ..Flush::default() };

@@ -1,0 +1,263 @@
+//! Inputs of programs that the driver supplies: resource tables and fast-access uniforms.
+
+use tepui_mali_compiler::FauWord;
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::shader::Resource;
+use tepui_sysval::SystemValue;
+use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
+use tepui_vulkan::state::GraphicsState;
+use tepui_vulkan::{Error, Result};
+
+use super::Encoder;
+use crate::descriptor::{buffer, tables};
+use crate::device::{DESCRIPTOR_ALIGN, packet};
+use crate::graphics::raster;
+use crate::shader::Variant;
+
+/// Bytes of an entry of the table of resource tables.
+const RESOURCE_B: usize = Resource::SIZE_BYTES;
+/// Alignment of the table of resource tables, whose address has the count in its lower bits.
+const RESOURCES_ALIGN: u64 = 64;
+/// Alignment of fast-access uniforms.
+const FAU_ALIGN: u64 = 16;
+
+/// Sets and push constants.
+pub struct Inputs<'a> {
+    /// Sets.
+    pub sets: &'a BindPoint,
+    /// Addresses of those that are pushed.
+    pub pushed: [u64; MAX_SETS],
+    /// Push constants.
+    pub push: &'a [u8; MAX_PUSH],
+}
+
+impl Inputs<'_> {
+    /// The address and the bytes of a set; none if there is none.
+    fn set(&self, set: usize) -> Option<(u64, u64)> {
+        let bound: &BoundSet = self.sets.sets.get(set)?;
+        if !bound.pushed[0].is_empty() {
+            return Some((self.pushed[set], bound.pushed[0].len() as u64));
+        }
+        // SAFETY: the set lives while commands are recorded with it; its descriptors are not read here.
+        let bytes = unsafe { bound.host[0].bytes() };
+        (bound.addresses[0] != 0).then_some((bound.addresses[0], bytes.len() as u64))
+    }
+}
+
+/// Values of a draw.
+#[derive(Clone, Copy)]
+pub struct DrawValues<'a> {
+    /// State.
+    pub state: &'a GraphicsState,
+    /// Number that is added to vertex numbers, first instance, and number of the draw. Those of indirect draws are stored later.
+    pub counts: [u32; 3],
+    /// The view that is drawn.
+    pub view: u32,
+    /// Conversions from the formats of the render targets, for reads of the tile buffer.
+    pub tile_conversions: [u32; tepui_vulkan::state::MAX_COLOURS],
+}
+
+/// Values of a draw or dispatch.
+pub struct Values<'a> {
+    /// First workgroup.
+    pub base_group: [u32; 3],
+    /// Workgroups.
+    pub groups: [u32; 3],
+    /// The draw.
+    pub draw: Option<DrawValues<'a>>,
+}
+
+fn half(address: u64, half: u8) -> u32 {
+    (address >> (32 * u32::from(half))) as u32
+}
+
+/// A word of a program's uniforms; `push_at` is the address of the push constants in memory.
+fn word(
+    values: &Values<'_>,
+    push: &[u8; MAX_PUSH],
+    push_at: u64,
+    v: &Variant,
+    w: &FauWord,
+) -> Result<u32> {
+    use SystemValue as S;
+    let FauWord::System(system, _) = *w else {
+        return Ok(match *w {
+            FauWord::Constant(value) => value,
+            FauWord::PushAddress(part) => half(push_at, part),
+            FauWord::DataAddress(part) => half(v.data_address(), part),
+            FauWord::Unused => 0,
+            FauWord::Viewport { axis, offset } if let Some(draw) = &values.draw => {
+                raster::viewport(draw.state, axis)[usize::from(offset)].to_bits()
+            }
+            FauWord::TileConversion(target) if let Some(draw) = &values.draw => {
+                draw.tile_conversions.get(usize::from(target)).copied().unwrap_or(0)
+            }
+            _ => return Err(Error::unsupported(format!("{w:?} in programs on Mali"))),
+        });
+    };
+    Ok(match (system, &values.draw) {
+        (S::Push { offset }, _) => {
+            let bytes = push.get(offset as usize..).and_then(|b| b.first_chunk());
+            bytes.map_or(0, |b| u32::from_le_bytes(*b))
+        }
+        (S::NumWorkgroups { axis }, None) => values.groups[usize::from(axis) % 3],
+        (S::BaseWorkgroup { axis }, None) => values.base_group[usize::from(axis) % 3],
+        (S::BaseVertex, Some(draw)) => draw.counts[0],
+        (S::BaseInstance, Some(draw)) => draw.counts[1],
+        (S::DrawIndex, Some(draw)) => draw.counts[2],
+        (S::ViewIndex, Some(draw)) => draw.view,
+        (S::BlendConstant { component }, Some(draw)) => {
+            draw.state.blend_constants[usize::from(component) % 4].to_bits()
+        }
+        (system, _) => return Err(Error::unsupported(format!("{system:?} in programs on Mali"))),
+    })
+}
+
+/// Kinds of data that commands point to. A command whose data is that of the command before points to the same copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The driver's table of a program's resources.
+    Driver(Stage),
+    /// The table of resource tables.
+    Resources(Stage),
+    /// Fast-access uniforms.
+    Fau(Stage),
+    /// Attributes and vertex buffers.
+    Attributes,
+    /// Blend descriptors.
+    Blend,
+    /// Depth and stencil.
+    DepthStencil,
+    /// Memory of threads.
+    Threads,
+}
+
+/// Stages with inputs of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Compute.
+    Compute,
+    /// Vertex.
+    Vertex,
+    /// Fragment.
+    Fragment,
+}
+
+impl Kind {
+    const COUNT: usize = 13;
+
+    fn index(self) -> usize {
+        match self {
+            Kind::Attributes => 0,
+            Kind::Blend => 1,
+            Kind::DepthStencil => 2,
+            Kind::Threads => 3,
+            Kind::Driver(stage) => 4 + stage as usize,
+            Kind::Resources(stage) => 7 + stage as usize,
+            Kind::Fau(stage) => 10 + stage as usize,
+        }
+    }
+}
+
+/// The last data of each kind, and its address.
+#[derive(Default)]
+pub struct Uploaded([(Vec<u8>, u64); Kind::COUNT]);
+
+impl Uploaded {
+    /// Forgets all, as the memory is reused.
+    pub fn clear(&mut self) {
+        self.0.iter_mut().for_each(|(bytes, at)| {
+            bytes.clear();
+            *at = 0;
+        });
+    }
+}
+
+impl Encoder {
+    /// The address of a copy of data: that of the last of its kind, if it is the same.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn upload_once(&mut self, kind: Kind, data: &[u8], align: u64) -> Result<u64> {
+        let (known, at) = &self.uploaded.0[kind.index()];
+        if *at != 0 && known == data {
+            return Ok(*at);
+        }
+        let address = self.upload(data, align)?.address;
+        let (known, at) = &mut self.uploaded.0[kind.index()];
+        known.clear();
+        known.extend_from_slice(data);
+        *at = address;
+        Ok(address)
+    }
+
+    /// The table of resource tables, with their number in the low bits: the driver's, with the buffers of dynamic offsets, the sets,
+    /// and attributes at an address with their bytes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn resources(
+        &mut self,
+        stage: Stage,
+        inputs: &Inputs<'_>,
+        v: &Variant,
+        attributes: Option<(u64, u64)>,
+    ) -> Result<u64> {
+        let mut driver = self.device.texel_sampler()?.to_vec();
+        for (set, &count) in inputs.sets.sets.iter().zip(&v.dynamic) {
+            for k in 0..count as usize {
+                let (address, size) = set.dynamic.get(k).copied().unwrap_or((0, 0));
+                driver.extend_from_slice(&buffer(address, size.into()));
+            }
+        }
+        let driver_at = self.upload_once(Kind::Driver(stage), &driver, DESCRIPTOR_ALIGN)?;
+        let mut all = vec![(driver_at, driver.len() as u64)];
+        let last = (0..MAX_SETS).rev().find(|&k| inputs.set(k).is_some());
+        all.extend((0..last.map_or(0, |k| k + 1)).map(|k| inputs.set(k).unwrap_or((0, 0))));
+        if let Some(attributes) = attributes {
+            all.resize(tables::ATTRIBUTES.into(), (0, 0));
+            all.push(attributes);
+        }
+        let mut table = vec![0; RESOURCE_B * all.len()];
+        for (to, (address, size)) in table.chunks_exact_mut(RESOURCE_B).zip(&all) {
+            let entry = Resource { address: *address, contains_descriptors: true, size: *size };
+            entry.pack_into(to).map_err(packet)?;
+        }
+        let at = self.upload_once(Kind::Resources(stage), &table, RESOURCES_ALIGN)?;
+        Ok(at | all.len() as u64)
+    }
+
+    /// The address of a program's fast-access uniforms, with the number of pairs in the upper byte. Those that the stream writes are
+    /// those of one draw or dispatch.
+    ///
+    /// # Errors
+    /// When there is no memory, or the program reads what the driver does not supply.
+    pub(super) fn fau(
+        &mut self,
+        stage: Stage,
+        v: &Variant,
+        push: &[u8; MAX_PUSH],
+        values: &Values<'_>,
+        is_written: bool,
+    ) -> Result<u64> {
+        if v.fau.is_empty() {
+            return Ok(0);
+        }
+        let push_at = match v.fau.iter().any(|w| matches!(w, FauWord::PushAddress(_))) {
+            true => self.upload(push, FAU_ALIGN)?.address,
+            false => 0,
+        };
+        let mut words = Vec::with_capacity(v.fau.len() + 1);
+        for w in &v.fau {
+            words.push(word(values, push, push_at, v, w)?);
+        }
+        words.resize(words.len().next_multiple_of(2), 0);
+        let pairs = (words.len() as u64 / 2) << 56;
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let at = match is_written {
+            true => self.upload(bytes, FAU_ALIGN)?.address,
+            false => self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)?,
+        };
+        Ok(at | pairs)
+    }
+}

@@ -1,0 +1,383 @@
+//! Renderings: tiler contexts for the draws, and a fragment job for each layer at the end.
+//!
+//! The vertex and tiler queue resets the contexts in memory at a rendering's first draw, so that a command buffer can be submitted
+//! again. The fragment queue waits for the tiling, renders, and gives the heap's chunks back.
+//!
+//! source: Mesa, panvk_vX_cmd_draw.c (`get_tiler_desc`, `flush_tiling`, `issue_fragment_jobs`)
+
+use tepui_format::Format;
+use tepui_mali_packets::cs::CsHeapEvent;
+use tepui_mali_packets::draw::Scissor;
+use tepui_mali_packets::tiler::TilerContext;
+use tepui_vulkan::backend::{Attachment, ImageRef, Rendering};
+use tepui_vulkan::state::MAX_COLOURS;
+use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_meta::clear;
+
+use super::Encoder;
+use super::load::Kept;
+use super::subqueues::{Waits, mask_of};
+use crate::device::{DESCRIPTOR_ALIGN, GEOMETRY_B, packet};
+use crate::family::Mali;
+use crate::graphics::framebuffer::{Framebuffer, Target, TilerLayer};
+use crate::graphics::samples;
+use crate::kernel::Queue;
+use crate::stream::{DEFERRED_SYNC, JOBS_MASK, SCRATCH};
+
+/// Layers of a tiler context. source: Mesa, panvk_cmd_buffer.h (`MAX_LAYERS_PER_TILER_DESC`)
+pub(super) const CONTEXT_LAYERS: u32 = 8;
+/// Bytes of a tiler context.
+pub(super) const CONTEXT_B: u64 = TilerContext::SIZE_BYTES as u64;
+/// Words of a tiler context that are reset together.
+const RESET_WORDS: usize = 16;
+/// Offset of the addresses of the completed chunks in a tiler context.
+const COMPLETED: i16 = 40;
+/// Pixels to which the borders of a render area are aligned if other pixels stay as they are: the side of the largest tile.
+const TILE_PX: u32 = 32;
+
+/// Registers of RUN_IDVS and RUN_FRAGMENT. source: Mesa, panvk_vX_cmd_draw.c
+pub mod registers {
+    /// The tiler context of draws, and the framebuffer of fragment jobs.
+    pub const TILER: u8 = 40;
+    /// The map of tiles that are rendered; 0 for all.
+    pub const TILE_MAP: u8 = 44;
+    /// Bytes of a row of it.
+    pub const TILE_MAP_STRIDE: u8 = 46;
+}
+
+/// The tiler contexts of a rendering's draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contexts {
+    /// Address of the first.
+    pub address: u64,
+    /// Their number.
+    pub count: u32,
+    /// The last vertex is provoking.
+    pub provoking_last: bool,
+}
+
+/// The rendering that draws go to.
+#[derive(Clone)]
+pub struct Targets {
+    /// The attachments.
+    pub rendering: Rendering<Mali>,
+    /// Width and height that attachments have in common.
+    pub size: [u32; 2],
+    /// Layers: those of the numbers of views, with several.
+    pub layers: u32,
+    /// Samples of a pixel; of a rendering without attachments, those of its draws.
+    pub samples: u32,
+    /// Some pixels of tiles are outside of the render area, and stay as they are.
+    is_partial: bool,
+    /// Tiler contexts, once there is a draw.
+    pub contexts: Option<Contexts>,
+}
+
+/// The attachments of a rendering.
+fn attachments(r: &Rendering<Mali>) -> impl Iterator<Item = &Attachment<Mali>> {
+    r.colours.iter().flatten().chain(&r.depth).chain(&r.stencil)
+}
+
+impl Targets {
+    fn new(rendering: &Rendering<Mali>) -> Targets {
+        let area = &rendering.area;
+        let end = [
+            (area.offset.x.max(0) as u32).saturating_add(area.extent.width),
+            (area.offset.y.max(0) as u32).saturating_add(area.extent.height),
+        ];
+        let size = attachments(rendering).fold(None, |size: Option<[u32; 2]>, a| {
+            let own = a.image.extent();
+            Some(size.map_or(own, |s| [s[0].min(own[0]), s[1].min(own[1])]))
+        });
+        let size = size.unwrap_or(end.map(|n| n.max(1)));
+        let starts = [area.offset.x, area.offset.y].iter().all(|n| n.max(&0) % TILE_PX as i32 == 0);
+        let ends = end.iter().zip(size).all(|(&e, s)| e >= s || e.is_multiple_of(TILE_PX));
+        let samples = attachments(rendering).map(|a| a.image.info.samples).max();
+        Targets {
+            size,
+            layers: match rendering.view_mask {
+                0 => rendering.layers.max(1),
+                mask => 32 - mask.leading_zeros(),
+            },
+            samples: samples.unwrap_or(rendering.samples).max(1),
+            is_partial: !(starts && ends),
+            rendering: rendering.clone(),
+            contexts: None,
+        }
+    }
+
+    /// Whether an attachment is cleared by the fragment job.
+    fn clears(&self, a: &Attachment<Mali>) -> bool {
+        a.load == vk::AttachmentLoadOp::CLEAR && !self.is_partial
+    }
+
+    /// Whether tiles need what an attachment has.
+    fn keeps(&self, a: &Attachment<Mali>) -> bool {
+        match a.load {
+            vk::AttachmentLoadOp::LOAD => true,
+            _ => self.is_partial && a.store == vk::AttachmentStoreOp::STORE,
+        }
+    }
+
+    fn target<'a>(&self, a: &'a Attachment<Mali>, plane: usize, format: Format) -> Target<'a> {
+        let image: &ImageRef<Mali> = &a.image;
+        let plane = plane.min(image.image.planes.len() - 1);
+        Target {
+            layout: &image.image.planes[plane].layout,
+            address: image.addresses[plane],
+            format,
+            level: image.level,
+            layer: image.layer,
+            clear: self.clears(a).then_some(a.clear),
+            store: a.store == vk::AttachmentStoreOp::STORE,
+        }
+    }
+
+    fn colour<'a>(&self, a: &'a Attachment<Mali>) -> Target<'a> {
+        self.target(a, a.image.plane, a.image.format)
+    }
+
+    fn depth<'a>(&self, a: &'a Attachment<Mali>) -> Target<'a> {
+        self.target(a, 0, crate::format::planes(a.image.info.format)[0].format)
+    }
+
+    fn stencil<'a>(&self, a: &'a Attachment<Mali>) -> Target<'a> {
+        self.target(a, a.image.image.planes.len() - 1, Format::S8_UINT)
+    }
+
+    /// The framebuffer, without programs that load attachments.
+    fn framebuffer(&self, tilebuffer: u32, sample_positions: u64) -> Framebuffer<'_> {
+        let r = &self.rendering;
+        Framebuffer {
+            size: self.size,
+            colours: r.colours.iter().map(|c| c.as_ref().map(|a| self.colour(a))).collect(),
+            depth: r.depth.as_ref().map(|a| self.depth(a)),
+            stencil: r.stencil.as_ref().map(|a| self.stencil(a)),
+            // Half of it, so that two tiles are rendered at a time. source: Mesa, pan_props.c (`panfrost_query_optimal_tib_size`)
+            tilebuffer: tilebuffer / 2,
+            first_provoking_vertex: !self.contexts.is_some_and(|c| c.provoking_last),
+            samples: self.samples,
+            sample_positions,
+            loads: Default::default(),
+        }
+    }
+
+    /// The attachments that keep what they have.
+    fn kept(&self) -> Kept<'_> {
+        let mut kept = Kept::default();
+        let r = &self.rendering;
+        for (to, a) in kept.colours.iter_mut().zip(&r.colours) {
+            *to = a.as_ref().filter(|a| self.keeps(a)).map(|a| self.colour(a));
+        }
+        kept.depth = r.depth.as_ref().filter(|a| self.keeps(a)).map(|a| self.depth(a));
+        kept.stencil = r.stencil.as_ref().filter(|a| self.keeps(a)).map(|a| self.stencil(a));
+        kept
+    }
+
+    /// Formats of the colours.
+    pub fn formats(&self) -> [Option<Format>; MAX_COLOURS] {
+        let mut out = [None; MAX_COLOURS];
+        for (to, a) in out.iter_mut().zip(&self.rendering.colours) {
+            *to = a.as_ref().map(|a| a.image.format);
+        }
+        out
+    }
+
+    /// Layers that are rendered, a number each.
+    fn rendered_layers(&self) -> impl Iterator<Item = u32> {
+        let mask = self.rendering.view_mask;
+        (0..self.layers).filter(move |l| mask == 0 || mask >> l & 1 != 0)
+    }
+
+    /// The pixels that the fragment jobs render.
+    fn render_box(&self) -> Scissor {
+        let area = &self.rendering.area;
+        let span = |start: i32, extent: u32, size: u32| {
+            let first = (start.max(0) as u32).min(size - 1);
+            let end = (start.max(0) as u32).saturating_add(extent).min(size).max(first + 1);
+            (first, end - 1)
+        };
+        let (scissor_minimum_x, scissor_maximum_x) =
+            span(area.offset.x, area.extent.width, self.size[0]);
+        let (scissor_minimum_y, scissor_maximum_y) =
+            span(area.offset.y, area.extent.height, self.size[1]);
+        Scissor { scissor_minimum_x, scissor_minimum_y, scissor_maximum_x, scissor_maximum_y }
+    }
+}
+
+impl Encoder {
+    /// Begins a rendering.
+    ///
+    /// # Errors
+    /// When the driver has no such rendering.
+    pub(super) fn begin(&mut self, rendering: &Rendering<Mali>) -> Result<()> {
+        let targets = Targets::new(rendering);
+        let clears = clear::Clear::of_loads(rendering);
+        let draws_clears = targets.is_partial && !clears.is_empty();
+        let (samples, mask) = (targets.samples, rendering.view_mask);
+        self.targets = Some(targets);
+        if !draws_clears {
+            return Ok(());
+        }
+        let layer_count = rendering.layers.max(1);
+        let rect = vk::ClearRect { rect: rendering.area, base_array_layer: 0, layer_count };
+        clear::rectangle(self, &clears, &rect, samples, mask, None)
+    }
+
+    /// The tiler contexts of the rendering, which its first draw makes.
+    ///
+    /// # Errors
+    /// When there is no memory, or no rendering.
+    pub(super) fn tiler(&mut self, provoking_last: bool) -> Result<Contexts> {
+        let Some(targets) = &self.targets else {
+            return Err(Error::unsupported("draws outside of renderings on Mali"));
+        };
+        if let Some(contexts) = targets.contexts {
+            if contexts.provoking_last != provoking_last {
+                let what = "draws with different provoking vertices in a rendering on Mali";
+                return Err(Error::unsupported(what));
+            }
+            return Ok(contexts);
+        }
+        let (layers, size, sample_count) = (targets.layers, targets.size, targets.samples);
+        let [heap, geometry_buffer] = self.device.tiler_memory();
+        let tiles = targets.framebuffer(self.device.kernel.chip.tilebuffer_B, 0).tiles()?;
+        let mut bytes = Vec::new();
+        for first in (0..layers).step_by(CONTEXT_LAYERS as usize) {
+            let context = TilerContext {
+                hierarchy_mask: hierarchy(size, tiles.pixels),
+                sample_pattern: samples::pattern(sample_count),
+                first_provoking_vertex: !provoking_last,
+                fb_width: size[0],
+                fb_height: size[1],
+                layer_count: (layers - first).min(CONTEXT_LAYERS),
+                layer_offset: -(first as i32),
+                heap,
+                geometry_buffer_size: GEOMETRY_B as u32,
+                geometry_buffer,
+                ..TilerContext::default()
+            };
+            bytes.extend_from_slice(&context.pack().map_err(packet)?);
+        }
+        let address = self.upload(&bytes, DESCRIPTOR_ALIGN)?.address;
+        let count = layers.div_ceil(CONTEXT_LAYERS);
+        if self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE) {
+            // Fragments of an earlier submission may still read the contexts.
+            self.queues.wait_for_earlier(
+                Queue::VertexTiler,
+                Queue::Fragment,
+                self.device.counters(),
+            );
+        }
+        if !self.usage.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT) {
+            self.reset_contexts(address, &bytes);
+        }
+        let stream = self.queues.next_job(Queue::VertexTiler);
+        stream.heap_event(CsHeapEvent::VertexTilerStarted, 0);
+        let contexts = Contexts { address, count, provoking_last };
+        if let Some(targets) = &mut self.targets {
+            targets.contexts = Some(contexts);
+        }
+        Ok(contexts)
+    }
+
+    /// Stores the words of tiler contexts that the tiler changes: the first ones, and the hardware's own.
+    fn reset_contexts(&mut self, address: u64, bytes: &[u8]) {
+        let stream = self.queues.stream(Queue::VertexTiler);
+        let (contexts, _) = bytes.as_chunks::<{ CONTEXT_B as usize }>();
+        for (at, context) in (address..).step_by(CONTEXT_B as usize).zip(contexts) {
+            stream.move64(registers::TILER, at);
+            let (words, _) = context.as_chunks::<4>();
+            for (k, word) in (0..).zip(&words[..RESET_WORDS]) {
+                stream.move32(SCRATCH + k, u32::from_le_bytes(*word));
+            }
+            stream.store(SCRATCH, RESET_WORDS as u32, registers::TILER, 0);
+            // Words 10 to 15 and the first two are zeros.
+            stream.store(SCRATCH, 2, registers::TILER, 96);
+            stream.store(SCRATCH + 10, 6, registers::TILER, 104);
+        }
+        stream.settle();
+    }
+
+    /// Ends the rendering: renders what was drawn.
+    ///
+    /// # Errors
+    /// When an attachment has a format that is not rendered, or there is no memory.
+    pub(super) fn end(&mut self, rendering: &Rendering<Mali>) -> Result<()> {
+        let Some(mut targets) = self.targets.take() else { return Ok(()) };
+        // What is stored may be known at the end only.
+        targets.rendering = rendering.clone();
+        let clears = attachments(rendering).any(|a| targets.clears(a));
+        if targets.contexts.is_none() && !clears {
+            self.queries_end();
+            return Ok(());
+        }
+        let positions = self.device.sample_positions(targets.samples);
+        let mut framebuffer = targets.framebuffer(self.device.kernel.chip.tilebuffer_B, positions);
+        framebuffer.loads = self.loads(&targets.kept(), &framebuffer, targets.layers)?;
+        let tag = framebuffer.tag()?;
+        let mut descriptors = Vec::new();
+        for layer in targets.rendered_layers() {
+            let tiler = targets.contexts.map_or_else(TilerLayer::default, |c| TilerLayer {
+                context: c.address + u64::from(layer / CONTEXT_LAYERS) * CONTEXT_B,
+                layer: layer % CONTEXT_LAYERS,
+            });
+            let bytes = framebuffer.descriptor(layer, tiler)?;
+            descriptors.push(self.upload(&bytes, DESCRIPTOR_ALIGN)?.address | tag);
+        }
+        if targets.contexts.is_some() {
+            let stream = self.queues.stream(Queue::VertexTiler);
+            stream.finish_tiling();
+            stream.heap_event(CsHeapEvent::VertexTilerCompleted, JOBS_MASK);
+            let mut waits = Waits::default();
+            waits[Queue::Fragment as usize] = mask_of(Queue::VertexTiler);
+            self.queues.order(waits, Default::default(), self.device.counters());
+        }
+        let stream = self.queues.next_job(Queue::Fragment);
+        stream.set_box(&targets.render_box());
+        stream.move64(registers::TILE_MAP, 0);
+        stream.move32(registers::TILE_MAP_STRIDE, 0);
+        for descriptor in descriptors {
+            stream.move64(registers::TILER, descriptor);
+            stream.run_fragment();
+        }
+        if let Some(Contexts { address, count, .. }) = targets.contexts {
+            for k in 0..count {
+                stream.move64(SCRATCH, address + u64::from(k) * CONTEXT_B);
+                stream.load(SCRATCH + 2, 4, SCRATCH, COMPLETED);
+                stream.settle();
+                // The last one ends the rendering.
+                stream.finish_fragment(k + 1 == count, [SCRATCH + 2, SCRATCH + 4], JOBS_MASK);
+                // Its registers are used again.
+                stream.wait(1 << DEFERRED_SYNC);
+            }
+        }
+        self.queries_end();
+        Ok(())
+    }
+}
+
+/// Levels of the tiler's hierarchy that are in use: eight, the last of which covers the framebuffer; of tiles larger than the first
+/// level's bins, without it. source: Mesa, pan_util.h (`pan_select_tiler_hierarchy_mask`), panvk_cmd_draw.h
+fn hierarchy([width, height]: [u32; 2], tile_px: u32) -> u32 {
+    const MAX_LEVELS: u32 = 8;
+    const BIN_PX: u32 = 16;
+    let last = u32::BITS - width.max(height).div_ceil(BIN_PX).leading_zeros();
+    let mask = ((1 << MAX_LEVELS) - 1) << last.saturating_sub(MAX_LEVELS);
+    if tile_px > BIN_PX * BIN_PX { mask & !1 } else { mask }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// source: worked out by hand from Mesa's `pan_select_tiler_hierarchy_mask`
+    #[test]
+    fn the_hierarchy_covers_the_framebuffer() {
+        assert_eq!(hierarchy([16, 16], 256), 0xff);
+        assert_eq!(hierarchy([1920, 1080], 256), 0xff);
+        assert_eq!(hierarchy([1920, 1080], 1024), 0xfe);
+        // 8192 pixels are 512 bins, a number of ten bits.
+        assert_eq!(hierarchy([8192, 16], 256), 0x3fc);
+    }
+}

@@ -1,0 +1,16 @@
+//! Descriptors of draws and renderings.
+//!
+//! - [`framebuffer`]: framebuffers and render targets, from attachments
+//! - [`blend`]: blend descriptors; [`raster`]: depth, stencil and flags of draws
+//! - [`vertex`]: attributes and vertex buffers
+//! - [`samples`]: sample patterns
+//! - [`load`]: programs that load attachments into tiles
+//!
+//! All of them make bytes or numbers from the API's state, without a command stream.
+
+pub mod blend;
+pub mod framebuffer;
+pub mod load;
+pub mod raster;
+pub mod samples;
+pub mod vertex;
