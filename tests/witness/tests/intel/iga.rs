@@ -35,9 +35,13 @@ pub fn text(inst: &Inst, offset: usize) -> String {
         Form::None => {}
         Form::Regular { .. } if inst.opcode == Opcode::Sync => {
             parts.push(match inst.src[0].location {
-                Location::Immediate(_) => src(&inst.src[0], false),
+                Location::Immediate(mask) => {
+                    let tokens = (0..32).filter(|id| mask >> id & 1 != 0);
+                    let all: Vec<_> = tokens.map(|id| format!("${id}")).collect();
+                    format!("({})", all.join(","))
+                }
                 _ => "null".to_owned(),
-            })
+            });
         }
         Form::Regular { dst: has_dst, sources } => {
             if has_dst {
@@ -245,10 +249,11 @@ fn ternary(src: &Src, last: bool, row: &str) -> String {
         return immediate(bits, src.ty);
     }
     let region = match (src.region, last) {
-        (Region::SCALAR, true) => "<0>",
-        (Region::SCALAR, false) => "<0;0>",
-        (_, true) => "<1>",
-        (_, false) => row,
+        (Region::SCALAR, true) => "<0>".to_owned(),
+        (Region::SCALAR, false) => "<0;0>".to_owned(),
+        (Region::Rows { horizontal, .. }, true) => format!("<{horizontal}>"),
+        (_, true) => "<1>".to_owned(),
+        (_, false) => row.to_owned(),
     };
     format!("{}{}{region}{}", modifiers(src, false), location(src.location, src.ty), ty(src.ty))
 }
@@ -263,6 +268,7 @@ fn messages(inst: &Inst, parts: &mut Vec<String>) {
     let kind = match split {
         _ if in_name => String::new(),
         true => ty(Type::UD),
+        false if inst.dst.ty == Type::UD => String::new(),
         false => ty(inst.dst.ty),
     };
     parts.push(whole(inst.dst.location) + &kind);
@@ -319,7 +325,7 @@ fn unit(sfid: Sfid) -> &'static str {
         Sfid::Gateway => "gtwy",
         Sfid::DataCache0 => "dc0",
         Sfid::DataCache1 => "dc1",
-        Sfid::RenderCache => "dcrc",
+        Sfid::RenderCache => "rc",
         Sfid::Urb => "urb",
         Sfid::ThreadSpawner => "ts",
         _ => "?",
