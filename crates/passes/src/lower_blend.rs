@@ -12,6 +12,7 @@ pub use advanced::{Advanced, Operation, Overlap};
 use crate::edit::Consts;
 use crate::rewrite::Emit;
 use std::collections::BTreeMap;
+use tepui_format::{Component, Encoding, Format, Numeric};
 use tepui_ir::{
     Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Sampling, Shader, Type, Value,
 };
@@ -159,6 +160,32 @@ pub struct Target {
     pub bits: [u8; 4],
     /// Values are in sRGB, for which there are no logical operations.
     pub srgb: bool,
+}
+
+impl Target {
+    /// A render target of a format; `None` if the format's numbers are none that are blended.
+    #[must_use]
+    pub fn of(format: Format) -> Option<Target> {
+        const CHANNELS: [Component; 4] = [Component::R, Component::G, Component::B, Component::A];
+        let info = format.info();
+        let (channels, bits) = match &info.encoding {
+            Encoding::Plain(all) => {
+                let last = CHANNELS.iter().rposition(|&k| all.get(k).is_some())?;
+                (last as u8 + 1, CHANNELS.map(|k| all.get(k).map_or(0, |c| c.bits)))
+            }
+            // The shared exponent's.
+            _ => (3, [9, 9, 9, 0]),
+        };
+        let range = match info.numeric() {
+            Numeric::Unorm | Numeric::Srgb => Range::Unorm,
+            Numeric::Snorm => Range::Snorm,
+            Numeric::Sfloat | Numeric::Ufloat => Range::Float,
+            Numeric::Uint => Range::Uint,
+            Numeric::Sint => Range::Sint,
+            Numeric::Uscaled | Numeric::Sscaled => return None,
+        };
+        Some(Target { channels, range, bits, srgb: info.numeric() == Numeric::Srgb })
+    }
 }
 
 /// Runs the pass. `samples` is the number of samples of a pixel.

@@ -24,6 +24,7 @@
 
 pub mod backend;
 mod binary;
+pub mod blending;
 pub mod cache;
 pub mod chain;
 pub mod command;

@@ -63,6 +63,8 @@ pub struct Options<'a> {
     pub layout: Option<&'a Layout>,
     /// Accesses of buffers out of bounds are defined.
     pub robust: bool,
+    /// A fragment program runs once for each sample, with the inputs of the pixel: it reads and writes the tile buffer sample by sample.
+    pub each_sample: bool,
     /// The resource table of vertex attributes: the one of location N has the index N.
     pub attribute_table: u8,
     /// Words at the start of fast-access uniforms that are the driver's own.
@@ -281,6 +283,7 @@ fn back_end(
         pushed: &prepared.words,
         part: Part::Whole,
         attribute_table: options.attribute_table,
+        each_sample: options.each_sample,
         value_locations: options.names,
     };
     let mut c =
@@ -288,7 +291,9 @@ fn back_end(
     let mut program = match s.info.stage {
         Stage::Vertex => c.vertex()?,
         Stage::Fragment => {
-            let stage = StageInfo::Fragment(stage::fragment(s));
+            let mut info = stage::fragment(s);
+            info.per_sample |= options.each_sample;
+            let stage = StageInfo::Fragment(info);
             Program { stage, ..c.part(Part::Whole)? }
         }
         _ => c.part(Part::Whole)?,

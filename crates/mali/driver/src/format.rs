@@ -63,11 +63,10 @@ pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures
     if is_depth {
         out.optimal |= F::DEPTH_STENCIL_ATTACHMENT | F::BLIT_DST;
         out.samples = SAMPLES;
-    } else if supports[0].renderable
-        && let Some(tile) = tile_format(f)
-    {
+    } else if supports[0].renderable && tile_format(f).is_some() {
         out.optimal |= F::COLOR_ATTACHMENT | F::BLIT_DST;
-        if tile.bits.is_some() {
+        // Programs blend what the fixed function does not.
+        if !is_integer {
             out.optimal |= F::COLOR_ATTACHMENT_BLEND;
         }
         out.samples = SAMPLES;

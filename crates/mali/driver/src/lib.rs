@@ -55,6 +55,7 @@ use device::Device;
 pub use family::Mali;
 
 use encoder::Encoder;
+use graphics::blend::Blending;
 use image::Image;
 use kernel::{Bo, Kernel};
 use query::Queries;
@@ -286,7 +287,10 @@ impl Backend for Mali {
     ) -> Result<()> {
         let views = Key { several_views: state.view_mask != 0, ..Key::default() };
         stages.vertex.map(|v| v.of(views)).transpose()?;
-        stages.fragment.map(|f| f.of(Key::of_fragment(state))).transpose()?;
+        if let Some(fragment) = stages.fragment.filter(|_| !state.discard) {
+            let blending = Blending::new(state, &state.colour_formats)?;
+            fragment.of(Key::of_fragment(state, blending.lowered))?;
+        }
         Ok(())
     }
 

@@ -38,6 +38,10 @@ const TIMESTAMP_HZ: f32 = 1e9;
 /// Draws of an indirect command: each takes instructions of a stream, which has a length.
 const MAX_INDIRECT_DRAWS: u32 = 1 << 16;
 
+/// Buffer accesses of stages that ask for no other.
+const ROBUST: vk::PipelineRobustnessBufferBehavior =
+    vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS;
+
 /// The only memory type, as a bit.
 pub const MEMORY_TYPES: u32 = 1;
 
@@ -52,6 +56,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_external_memory_fd", 1),
     ("VK_KHR_global_priority", 1),
     ("VK_KHR_index_type_uint8", 1),
+    ("VK_KHR_line_rasterization", 1),
     ("VK_KHR_load_store_op_none", 1),
     ("VK_KHR_maintenance1", 2),
     ("VK_KHR_maintenance2", 1),
@@ -86,9 +91,11 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_host_image_copy", 1),
     ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),
+    ("VK_EXT_line_rasterization", 1),
     ("VK_EXT_load_store_op_none", 1),
     ("VK_EXT_multi_draw", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
+    ("VK_EXT_pipeline_robustness", 1),
     ("VK_EXT_primitive_topology_list_restart", 1),
     ("VK_EXT_provoking_vertex", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
@@ -189,6 +196,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         framebuffer_stencil_sample_counts: samples,
         framebuffer_no_attachments_sample_counts: samples,
         max_color_attachments: 8,
+        max_fragment_dual_src_attachments: 1,
         sampled_image_color_sample_counts: samples,
         sampled_image_integer_sample_counts: samples,
         sampled_image_depth_sample_counts: samples,
@@ -227,10 +235,13 @@ fn features() -> vk::PhysicalDeviceFeatures {
         robust_buffer_access,
         full_draw_index_uint32,
         independent_blend,
+        logic_op,
         depth_clamp,
         depth_bias_clamp,
         fragment_stores_and_atomics,
         sample_rate_shading,
+        alpha_to_one,
+        dual_src_blend,
         large_points,
         multi_draw_indirect,
         occlusion_query_precise,
@@ -299,6 +310,9 @@ fn core_features() -> Features {
             shader_subgroup_rotate,
             shader_subgroup_rotate_clustered,
             index_type_uint8,
+            rectangular_lines,
+            bresenham_lines,
+            pipeline_robustness,
             vertex_attribute_instance_rate_divisor,
             vertex_attribute_instance_rate_zero_divisor,
             host_image_copy,
@@ -399,6 +413,11 @@ fn property_chain(chip: &Chip) -> Answers {
         v14: vk::PhysicalDeviceVulkan14Properties {
             max_vertex_attrib_divisor: u32::MAX,
             supports_non_zero_first_instance: TRUE,
+            line_sub_pixel_precision_bits: 8,
+            default_robustness_storage_buffers: ROBUST,
+            default_robustness_uniform_buffers: ROBUST,
+            default_robustness_vertex_inputs: ROBUST,
+            default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS,
             ..Default::default()
         },
     };

@@ -22,6 +22,7 @@ use tepui_vulkan_kit::Variants;
 use crate::descriptor::tables;
 use crate::device::{Device, Piece, packet};
 use crate::family::Mali;
+use crate::graphics::blend::Lowered;
 use crate::limits::SUBGROUP_SIZE;
 use crate::texture::DESCRIPTOR_B;
 
@@ -226,19 +227,22 @@ impl Variant {
 }
 
 /// State that a program is compiled for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Vertices: several views, each the layer of its number.
     pub several_views: bool,
     /// Fragments: the program runs for each sample.
     pub per_sample: bool,
+    /// Fragments: blending that the program does.
+    pub blend: Option<Arc<Lowered>>,
 }
 
 impl Key {
-    /// The key of a fragment program for graphics state.
-    pub fn of_fragment(s: &GraphicsState) -> Key {
+    /// The key of a fragment program for graphics state, with the blending that it does.
+    pub fn of_fragment(s: &GraphicsState, blend: Option<Lowered>) -> Key {
         let share = s.min_sample_shading * s.samples.max(1) as f32;
-        Key { per_sample: s.samples > 1 && s.sample_shading && share > 1.0, ..Key::default() }
+        let per_sample = s.samples > 1 && s.sample_shading && share > 1.0;
+        Key { per_sample, blend: blend.map(Arc::new), several_views: false }
     }
 }
 
@@ -261,7 +265,7 @@ pub(crate) fn compile_error(e: &tepui_mali_compiler::Error) -> Error {
 }
 
 impl Shader {
-    /// A shader, whose program for the usual state is compiled at once.
+    /// A shader; programs that depend on no other state are compiled at once.
     ///
     /// # Errors
     /// When it does not compile.
@@ -288,16 +292,21 @@ impl Shader {
             only: OnceLock::new(),
             others: Variants::default(),
         };
-        shader.only()?;
+        // Fragment programs depend on the rest of the pipeline.
+        if stage != Stage::Fragment {
+            shader.only()?;
+        }
         Ok(shader)
     }
 
-    fn compile(&self, key: Key) -> Result<Arc<Variant>> {
+    fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
         let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
         let device = self.device.upgrade().ok_or_else(gone)?;
+        let blends_samples = key.blend.as_ref().is_some_and(|b| b.samples > 1);
         let options = Options {
             layout: Some(&self.layout),
             robust: self.robust,
+            each_sample: blends_samples,
             attribute_table: tables::ATTRIBUTES,
             ..Options::default()
         };
@@ -306,8 +315,20 @@ impl Shader {
             tepui_passes::multiview::run(&mut ir);
         }
         ir.info.per_sample |= key.per_sample;
+        if let Some(blend) = &key.blend {
+            blend.run(&mut ir);
+        }
         let program =
             tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
+        if let StageInfo::Fragment(info) = &program.stage
+            && blends_samples
+            && info.side_effects
+            && !self.ir.info.per_sample
+            && !key.per_sample
+        {
+            let what = "programs that write memory and blend several samples on Mali";
+            return Err(Error::unsupported(what));
+        }
         Ok(Arc::new(Variant::new(&device, &program, self.dynamic, self.captures)?))
     }
 
@@ -319,7 +340,7 @@ impl Shader {
         if let Some(v) = self.only.get() {
             return Ok(v);
         }
-        let v = self.compile(Key::default())?;
+        let v = self.compile(&Key::default())?;
         Ok(self.only.get_or_init(|| v))
     }
 
@@ -331,7 +352,7 @@ impl Shader {
         if key == Key::default() {
             return self.only().cloned();
         }
-        self.others.get_or(&key, || self.compile(key))
+        self.others.get_or(&key, || self.compile(&key))
     }
 
     /// The programs that there are so far.

@@ -4,9 +4,8 @@
 use super::tile::{self, TARGETS, Tile};
 use super::{Colours, Interface, Prolog, attachment, parts, spilled};
 use crate::error::{Error, Result};
-use tepui_format::Numeric;
 use tepui_ir::{Attrs, Builder, Builtin, IoLoc, Op, Shader};
-use tepui_passes::lower_blend::{self, Range, Target};
+use tepui_passes::lower_blend::{self, Target};
 
 /// Reads what the tile holds of input attachments and blends what a shader stores to it; other
 /// shaders stay as they are.
@@ -50,18 +49,9 @@ fn move_outputs(s: &mut Shader, moved: &[Option<u8>; TARGETS]) {
 fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {
     let mut out = [None; TARGETS];
     for (out, format) in out.iter_mut().zip(tile.formats) {
-        let Some(format) = format else { continue };
-        let (channels, numeric) = tile::channels(format);
-        let range = match numeric {
-            Numeric::Unorm | Numeric::Srgb => Range::Unorm,
-            Numeric::Snorm => Range::Snorm,
-            Numeric::Sfloat | Numeric::Ufloat => Range::Float,
-            Numeric::Uint => Range::Uint,
-            Numeric::Sint => Range::Sint,
-            Numeric::Uscaled | Numeric::Sscaled => return Err(Error::Target(format)),
-        };
-        let (bits, srgb) = (tile::channel_bits(format), numeric == Numeric::Srgb);
-        *out = Some(Target { channels, range, bits, srgb });
+        if let Some(format) = format {
+            *out = Some(Target::of(format).ok_or(Error::Target(format))?);
+        }
     }
     Ok(out)
 }

@@ -11,16 +11,14 @@ use tepui_agx_compiler::abi::tile::{Layout, TARGETS, Tile, channels};
 use tepui_agx_compiler::varyings::Varying;
 use tepui_format::Format;
 use tepui_passes::lower_blend::Mode;
-use tepui_vulkan::Result;
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::state::GraphicsState;
-use tepui_vulkan::vk;
+use tepui_vulkan::{Result, blending, vk};
 
 use super::bindings::{Halves, long, word};
 use crate::device::Device;
 use crate::family::Agx;
 use crate::shader::{Additions, FragmentKey, Linking, Results, Shader, VertexKey, shades_samples};
-use crate::state;
 
 /// The vertex of a primitive whose flat values count, as primitives are assembled.
 pub fn provoking(s: &GraphicsState) -> u8 {
@@ -88,7 +86,7 @@ pub fn fragment_key(
     cull_distances: u8,
 ) -> Result<FragmentKey> {
     let samples = tile.samples;
-    let mut tile = Tile { blend: state::blend(s)?, ..tile.clone() };
+    let mut tile = Tile { blend: blending::of_state(s)?, ..tile.clone() };
     // Attachments say which of the shader's colour locations they take.
     let formats = tile.formats;
     let mut moved = [None; TARGETS];

@@ -365,7 +365,7 @@ impl Select<'_> {
         if s.insts[i].op == Op::LoadOutputSample {
             let sample = self.plain_word(s.arg(i, 1), 0);
             pixel = Opnd::val(self.word(IsaOp::IADD_U32, &[pixel, sample]));
-        } else if s.info.per_sample {
+        } else if s.info.per_sample || self.each_sample {
             let sample = Opnd::val(self.sample_id(i)?);
             pixel = Opnd::val(self.word(IsaOp::IADD_U32, &[pixel, sample]));
         }

@@ -47,6 +47,8 @@ pub(crate) struct Select<'a> {
     part: Part,
     /// The table of vertex attributes.
     attribute_table: u8,
+    /// Whether a fragment program runs for each sample, whatever its inputs are.
+    each_sample: bool,
     outputs: stage::Outputs,
 }
 
@@ -115,6 +117,8 @@ pub(crate) struct Request<'a> {
     pub part: Part,
     /// The table of vertex attributes.
     pub attribute_table: u8,
+    /// Whether a fragment program runs for each sample, whatever its inputs are.
+    pub each_sample: bool,
     /// Whether debuggers want to know where values are.
     pub value_locations: bool,
 }
@@ -125,10 +129,20 @@ pub(crate) struct Request<'a> {
 /// When the shader needs what is not compiled.
 pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selected> {
     let builder = Builder::new(s, |_, _| true);
-    let Request { layout, pushed, part, attribute_table, value_locations } = request;
+    let Request { layout, pushed, part, attribute_table, each_sample, value_locations } = request;
     let outputs = stage::Outputs::default();
     let preloaded = [None; 16];
-    let mut x = Select { builder, layout, fau, pushed, preloaded, part, attribute_table, outputs };
+    let mut x = Select {
+        builder,
+        layout,
+        fau,
+        pushed,
+        preloaded,
+        part,
+        attribute_table,
+        each_sample,
+        outputs,
+    };
     x.preload_all();
     let ended = walk::region(&mut x, s.root)?;
     debug_assert!(ended || x.f.blocks[x.cur].preds.is_empty());

@@ -17,9 +17,10 @@ use super::Encoder;
 use super::inputs::{DrawValues, Inputs, Kind, Stage, Values};
 use super::rendering::{CONTEXT_B, Contexts, registers as common};
 use crate::device::{DESCRIPTOR_ALIGN, packet};
+use crate::graphics::blend::{self, Blending};
 use crate::graphics::framebuffer::tile_format;
 use crate::graphics::raster::{Outputs, Sampling, Tests};
-use crate::graphics::{blend, raster, vertex};
+use crate::graphics::{raster, vertex};
 use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
 use crate::stream::{JOBS_MASK, SCRATCH, Stream};
@@ -62,6 +63,8 @@ pub struct Parts<'a> {
     pub vertex: &'a Arc<Variant>,
     /// The fragment program.
     pub fragment: Option<&'a Arc<Variant>>,
+    /// Blending.
+    pub blending: &'a Blending,
     /// Sets and push constants.
     pub inputs: &'a Inputs<'a>,
     /// Vertex buffers: address and bytes.
@@ -180,19 +183,21 @@ impl Encoder {
             return Err(Error::unsupported("draws outside of renderings on Mali"));
         };
         let r = &targets.rendering;
+        let count = r.colours.len();
         let has = Tests { depth: r.depth.is_some(), stencil: r.stencil.is_some() };
-        if r.colours.iter().flatten().next().is_none() && !has.depth && !has.stencil {
+        if targets.has_no_attachments() {
             // The samples of a rendering without attachments are those of its draws.
             targets.samples = s.samples.max(1);
         }
-        let (size, formats, count) = (targets.size, targets.formats(), r.colours.len());
+        let (size, formats) = (targets.size, targets.formats());
         let samples = targets.samples;
         let Some(area) = raster::scissor(s, size) else { return Ok(None) };
-        let contexts = self.tiler(s.provoking_last)?;
         let info = p.vertex.vertex()?;
+        targets.touch(&area, info.layer);
+        let contexts = self.tiler(s.provoking_last)?;
         let fragment = p.fragment.map(|f| f.fragment()).transpose()?;
         let formats = &formats[..count.min(MAX_COLOURS)];
-        let blends = blend::descriptors(s, formats)?;
+        let blends = p.blending.descriptors(s, formats)?;
         let written = (0..formats.len())
             .filter(|&k| formats[k].is_some() && blend::is_written(s, k))
             .filter(|&k| fragment.is_some_and(|f| f.colours[k].is_some()))
@@ -203,7 +208,12 @@ impl Encoder {
             layer: info.layer,
             varyings: info.varying.is_some() && fragment.is_some(),
         };
-        let sampling = Sampling { samples, occlusion: self.occlusion.filter(|_| p.is_counted) };
+        let sampling = Sampling {
+            samples,
+            occlusion: self.occlusion.filter(|_| p.is_counted),
+            // Programs that blend take samples away themselves.
+            alpha_to_coverage: s.alpha_to_coverage && !p.blending.is_lowered(),
+        };
         let flags = raster::flags(s, has, fragment, written, sampling)?;
         let first_instance = match source {
             Source::Known(c) => c.first_instance,

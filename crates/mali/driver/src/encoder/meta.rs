@@ -22,6 +22,7 @@ use super::inputs::Inputs;
 use super::subqueues::mask_of;
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
+use crate::graphics::blend::Blending;
 use crate::kernel::Queue;
 use crate::stream::Flush;
 use crate::texture::{Part, Role};
@@ -200,6 +201,7 @@ impl MetaEncoder for Encoder {
             max_depth: 1.0,
         };
         state.scissors[0] = r.rect;
+        let blending = Blending::new(&state, &targets.formats())?;
         // A view is the layer of its number.
         let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
         let all = (r.view_mask == 0).then_some((r.layer, r.layers));
@@ -212,6 +214,7 @@ impl MetaEncoder for Encoder {
                 state: &state,
                 vertex: &vertex,
                 fragment: Some(&fragment),
+                blending: &blending,
                 inputs: &inputs,
                 buffers: &[(0, 0); MAX_VERTEX],
                 index: None,

@@ -7,6 +7,7 @@ use tepui_vulkan::command::CommandState;
 use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::draws::DrawEncoder;
 use tepui_vulkan::feedback::Counters;
+use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::{clear, copy, resolve};
 
@@ -14,8 +15,10 @@ use super::Encoder;
 use super::draw::Parts;
 use super::inputs::Inputs;
 use super::order::{of_dependency, splits};
+use super::rendering::Targets;
 use super::subqueues::mask_of;
 use crate::family::Mali;
+use crate::graphics::blend::Blending;
 use crate::graphics::raster::Occlusion;
 use crate::kernel::Queue;
 use crate::query::Queries;
@@ -36,8 +39,13 @@ impl DrawEncoder<Mali> for Encoder {
         }
         let views = state.rendering.as_ref().map_or(0, |r| r.view_mask);
         let vertex = vertex.of(Key { several_views: views != 0, ..Key::default() })?;
+        let formats = self.targets.as_ref().map_or([None; MAX_COLOURS], Targets::formats);
+        let mut blending = Blending::new(&state.graphics, &formats)?;
         let fragment = match &state.bound.fragment {
-            Some(f) if !state.graphics.discard => Some(f.of(Key::of_fragment(&state.graphics))?),
+            Some(f) if !state.graphics.discard => {
+                let key = Key::of_fragment(&state.graphics, blending.lowered.take());
+                Some(f.of(key)?)
+            }
             _ => None,
         };
         let pushed = self.push_sets(&mut state.graphics_sets, true)?;
@@ -47,6 +55,7 @@ impl DrawEncoder<Mali> for Encoder {
             state: &state.graphics,
             vertex: &vertex,
             fragment: fragment.as_ref(),
+            blending: &blending,
             inputs: &inputs,
             buffers: &buffers,
             index: state.index,

@@ -71,6 +71,17 @@ pub struct Targets {
     is_partial: bool,
     /// Tiler contexts, once there is a draw.
     pub contexts: Option<Contexts>,
+    /// Pixels and layers that draws may touch.
+    touched: Touched,
+}
+
+/// Pixels and layers that draws may touch. A rendering without attachments renders no others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    /// The box, once there is a draw.
+    area: Option<Scissor>,
+    /// Layers after the first.
+    layers: bool,
 }
 
 /// The attachments of a rendering.
@@ -103,7 +114,23 @@ impl Targets {
             is_partial: !(starts && ends),
             rendering: rendering.clone(),
             contexts: None,
+            touched: Touched::default(),
         }
+    }
+
+    /// Adds what a draw may touch.
+    pub fn touch(&mut self, area: &Scissor, layers: bool) {
+        self.touched.layers |= layers;
+        let all = self.touched.area.get_or_insert(*area);
+        all.scissor_minimum_x = all.scissor_minimum_x.min(area.scissor_minimum_x);
+        all.scissor_minimum_y = all.scissor_minimum_y.min(area.scissor_minimum_y);
+        all.scissor_maximum_x = all.scissor_maximum_x.max(area.scissor_maximum_x);
+        all.scissor_maximum_y = all.scissor_maximum_y.max(area.scissor_maximum_y);
+    }
+
+    /// Whether tiles are neither loaded nor stored.
+    pub fn has_no_attachments(&self) -> bool {
+        attachments(&self.rendering).next().is_none()
     }
 
     /// Whether an attachment is cleared by the fragment job.
@@ -186,11 +213,16 @@ impl Targets {
     /// Layers that are rendered, a number each.
     fn rendered_layers(&self) -> impl Iterator<Item = u32> {
         let mask = self.rendering.view_mask;
-        (0..self.layers).filter(move |l| mask == 0 || mask >> l & 1 != 0)
+        let only_first = self.has_no_attachments() && !self.touched.layers;
+        (0..if only_first { 1 } else { self.layers })
+            .filter(move |l| mask == 0 || mask >> l & 1 != 0)
     }
 
     /// The pixels that the fragment jobs render.
     fn render_box(&self) -> Scissor {
+        if let Some(area) = self.touched.area.filter(|_| self.has_no_attachments()) {
+            return area;
+        }
         let area = &self.rendering.area;
         let span = |start: i32, extent: u32, size: u32| {
             let first = (start.max(0) as u32).min(size - 1);

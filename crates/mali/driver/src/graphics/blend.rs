@@ -1,17 +1,20 @@
 //! Blend descriptors of the fixed function.
 //!
 //! The unit computes `a ± b * c`, with `c` or `1 - c`. Equations that it does not have, logic operations and blending of formats that
-//! it does not hold take a program of their own, which there is none of yet.
+//! it does not hold are part of the fragment program, which reads the tile buffer ([`Lowered`]).
 //!
 //! source: Mesa, pan_blend.c (`to_panfrost_function`, `can_fixed_function_equation`), panvk_vX_blend.c
 
 use tepui_format::Format;
 use tepui_format::info::Numeric;
+use tepui_ir::Shader;
 use tepui_mali_packets::draw::{
     Blend, BlendEquation, BlendMode, BlendOperandA as A, BlendOperandB as B, BlendOperandC as C,
     InternalConversion,
 };
-use tepui_vulkan::state::GraphicsState;
+use tepui_passes::lower_blend;
+use tepui_vulkan::blending;
+use tepui_vulkan::state::{GraphicsState, MAX_COLOURS};
 use tepui_vulkan::vk::{BlendFactor as Factor, BlendOp};
 use tepui_vulkan::{Error, Result};
 
@@ -192,23 +195,92 @@ fn equation(rgb: Function, alpha: Function, color_mask: u32) -> BlendEquation {
     }
 }
 
-/// The blend descriptors of draws to targets of some formats.
-///
-/// # Errors
-/// When the fixed function does not blend so.
-pub fn descriptors(state: &GraphicsState, formats: &[Option<Format>]) -> Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(Blend::SIZE_BYTES * formats.len().max(1));
-    for (k, format) in formats.iter().enumerate() {
-        let blend = match format {
-            Some(format) if is_written(state, k) => of_target(state, k, *format)?,
-            _ => off(),
-        };
-        out.extend_from_slice(&blend.pack().map_err(packet)?);
+/// Blending that fragment programs do themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lowered {
+    /// Blend state; targets that the fixed function blends replace their colour here.
+    pub blend: lower_blend::Blend,
+    /// Formats of the targets.
+    pub formats: [Option<Format>; MAX_COLOURS],
+    /// Samples of a pixel.
+    pub samples: u8,
+}
+
+impl Lowered {
+    /// Lowers the stores of a fragment shader.
+    pub fn run(&self, ir: &mut Shader) {
+        let targets = self.formats.map(|f| f.and_then(lower_blend::Target::of));
+        lower_blend::run(ir, &self.blend, &targets, self.samples);
     }
-    if formats.is_empty() {
-        out.extend_from_slice(&off().pack().map_err(packet)?);
+}
+
+/// Blending of a draw.
+pub struct Blending {
+    /// Targets that programs blend, a bit each.
+    targets: u8,
+    /// Blending by the program, if there is some.
+    pub lowered: Option<Lowered>,
+}
+
+impl Blending {
+    /// Divides the blending of draws to targets of some formats between the fixed function and programs.
+    ///
+    /// # Errors
+    /// When the state has what the specification has not.
+    pub fn new(state: &GraphicsState, formats: &[Option<Format>; MAX_COLOURS]) -> Result<Blending> {
+        let targets = (0..MAX_COLOURS)
+            .filter(|&k| is_written(state, k))
+            .filter(|&k| formats[k].is_some_and(|f| fixed_function(state, k, f).is_none()))
+            .fold(0u8, |all, k| all | 1 << k);
+        if targets == 0 {
+            return Ok(Blending { targets, lowered: None });
+        }
+        let mut blend = blending::of_state(state)?;
+        for (k, location) in blend.locations.iter_mut().enumerate() {
+            if targets >> k & 1 == 0 {
+                *location = Default::default();
+            }
+        }
+        let samples = state.samples.clamp(1, 16) as u8;
+        Ok(Blending { targets, lowered: Some(Lowered { blend, formats: *formats, samples }) })
     }
-    Ok(out)
+
+    /// Whether programs blend.
+    pub fn is_lowered(&self) -> bool {
+        self.targets != 0
+    }
+
+    /// The blend descriptors of draws to targets of some formats.
+    ///
+    /// # Errors
+    /// When a target is not rendered to.
+    pub fn descriptors(
+        &self,
+        state: &GraphicsState,
+        formats: &[Option<Format>],
+    ) -> Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(Blend::SIZE_BYTES * formats.len().max(1));
+        for (k, format) in formats.iter().enumerate() {
+            let blend = match format {
+                Some(format) if is_written(state, k) => self.of_target(state, k, *format)?,
+                _ => off(),
+            };
+            out.extend_from_slice(&blend.pack().map_err(packet)?);
+        }
+        if formats.is_empty() {
+            out.extend_from_slice(&off().pack().map_err(packet)?);
+        }
+        Ok(out)
+    }
+
+    fn of_target(&self, state: &GraphicsState, k: usize, format: Format) -> Result<Blend> {
+        let refused = || Error::unsupported(format!("rendering to {format} on Mali"));
+        let tile = tile_format(format).ok_or_else(refused)?;
+        if self.targets >> k & 1 != 0 {
+            return Ok(Blend { load_destination: true, ..replacing(k, format, &tile) });
+        }
+        fixed_function(state, k, format).ok_or_else(refused)
+    }
 }
 
 fn uses_constant(state: &GraphicsState, k: usize) -> bool {
@@ -224,38 +296,32 @@ pub fn is_written(state: &GraphicsState, k: usize) -> bool {
         && state.absent_colours >> k & 1 == 0
 }
 
-fn of_target(state: &GraphicsState, k: usize, format: Format) -> Result<Blend> {
-    let refused = |what: &str| Error::unsupported(format!("{what} of {format} on Mali"));
-    let tile = tile_format(format).ok_or_else(|| refused("rendering"))?;
-    if state.logic_op_enable {
-        return Err(refused("logic operations"));
-    }
-    if state.alpha_to_one {
-        return Err(refused("alpha to one"));
+/// The descriptor with which the fixed function blends; `None` if it does not.
+fn fixed_function(state: &GraphicsState, k: usize, format: Format) -> Option<Blend> {
+    let tile = tile_format(format)?;
+    if state.logic_op_enable || state.alpha_to_one {
+        return None;
     }
     let blends = state.blend_enable >> k & 1 != 0;
     let mask = state.write_mask[k] & 0xf;
     let opaque = !blends && mask == 0xf;
     if !opaque && tile.bits.is_none() {
-        return Err(refused("blending"));
+        return None;
     }
     let [rgb, alpha] = match blends {
-        false => [Some(REPLACE); 2],
-        true => [function(state.blend[k].colour, false), function(state.blend[k].alpha, true)],
+        false => [REPLACE; 2],
+        true => [function(state.blend[k].colour, false)?, function(state.blend[k].alpha, true)?],
     };
-    let (Some(rgb), Some(alpha)) = (rgb, alpha) else {
-        return Err(refused("this equation of blending"));
-    };
-    let constant = match blends && uses_constant(state, k) {
+    let constant = match uses_constant(state, k) {
         false => 0,
         true => {
-            let value = constant(state, k).ok_or_else(|| refused("these blend constants"))?;
+            let value = constant(state, k)?;
             let most = tile.bits.map_or(8, |b| b.iter().map(|c| c.0).max().unwrap_or(8));
             let factor = ((1u32 << most) - 1) << (16 - most);
             (value.clamp(0.0, 1.0) * factor as f32) as u32
         }
     };
-    Ok(Blend {
+    Some(Blend {
         load_destination: !opaque,
         constant,
         equation: equation(rgb, alpha, mask.into()),

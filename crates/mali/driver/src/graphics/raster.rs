@@ -133,6 +133,8 @@ pub struct Sampling {
     pub samples: u32,
     /// The query.
     pub occlusion: Option<Occlusion>,
+    /// The hardware takes samples away as alpha says.
+    pub alpha_to_coverage: bool,
 }
 
 /// When fragments are killed by the tests, and when these update depth and stencil.
@@ -168,6 +170,7 @@ pub fn flags(
     let is_multisampled = sampling.samples > 1;
     let mut first = DcdFlags0 {
         multisample_enable: is_multisampled,
+        single_sampled_lines: s.line_mode == vk::LineRasterizationMode::BRESENHAM,
         occlusion_query: match sampling.occlusion {
             None => OcclusionMode::Disabled,
             Some(o) if o.precise => OcclusionMode::Counter,
@@ -183,8 +186,9 @@ pub fn flags(
             (first.pixel_kill_operation, first.zs_update_operation) =
                 early(s, has, f, sampling.occlusion.is_some());
             first.evaluate_per_sample = f.per_sample && is_multisampled;
-            first.alpha_to_coverage = s.alpha_to_coverage;
-            first.shader_modifies_coverage = f.discards || f.sample_mask || s.alpha_to_coverage;
+            first.alpha_to_coverage = sampling.alpha_to_coverage;
+            first.shader_modifies_coverage =
+                f.discards || f.sample_mask || sampling.alpha_to_coverage;
         }
         None => {
             first.overdraw_alpha0 = true;
