@@ -227,11 +227,12 @@ impl<B: Backend> SetLayout<B> {
         Some(sizes)
     }
 
-    /// Maximum number of elements of the last binding, if its count is given with each set; else 0.
-    pub(super) fn max_variable_count(&self) -> u32 {
+    /// Maximum number of elements of the last binding, if its count is given with each set; else 0. An inline block has at most
+    /// `max_inline_b` bytes.
+    pub(super) fn max_variable_count(&self, max_inline_b: u32) -> u32 {
         let Some((_, b)) = self.bindings.last().filter(|_| self.variable) else { return 0 };
         if b.ty == DescriptorType::InlineUniformBlock {
-            return 1 << 16;
+            return max_inline_b;
         }
         let used = b.offset.iter().zip(b.stride).filter(|(_, stride)| *stride > 0);
         let counts = used.map(|(&at, stride)| (MAX_SET_B - u64::from(at)) / u64::from(stride));

@@ -108,6 +108,14 @@ impl DescriptorType {
     }
 }
 
+/// `maxInlineUniformBlockSize` of a physical device.
+fn max_inline_block_bytes<B: Backend>(physical: &B::Physical) -> u32 {
+    let mut inline = vk::PhysicalDeviceInlineUniformBlockProperties::default();
+    // SAFETY: a chain of one structure.
+    unsafe { B::info(physical).property_chain.answer((&raw mut inline).cast()) };
+    inline.max_inline_uniform_block_size
+}
+
 entry! {
     /// `vkCreateDescriptorSetLayout`.
     fn vkCreateDescriptorSetLayout<B: Backend>(device: vk::Device, info: *const vk::DescriptorSetLayoutCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::DescriptorSetLayout) -> vk::Result {
@@ -126,12 +134,13 @@ entry! {
     /// `vkGetDescriptorSetLayoutSupport`.
     fn vkGetDescriptorSetLayoutSupport<B: Backend>(device: vk::Device, info: *const vk::DescriptorSetLayoutCreateInfo, out: *mut vk::DescriptorSetLayoutSupport) {
         unsafe {
-            let layout = SetLayout::<B>::new(&Device::<B>::of(device).physical, &*info);
+            let physical = &Device::<B>::of(device).physical;
+            let layout = SetLayout::<B>::new(physical, &*info);
             (*out).supported = if layout.is_ok() { vk::TRUE } else { vk::FALSE };
             chain::each((*out).next, |s_type, at| {
                 if s_type == vk::StructureType::DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT {
                     let o = &mut *at.cast::<vk::DescriptorSetVariableDescriptorCountLayoutSupport>();
-                    o.max_variable_descriptor_count = layout.as_ref().map_or(0, SetLayout::max_variable_count);
+                    o.max_variable_descriptor_count = layout.as_ref().map_or(0, |l| l.max_variable_count(max_inline_block_bytes::<B>(physical)));
                 }
             });
         }
