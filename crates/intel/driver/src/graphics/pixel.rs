@@ -1,5 +1,6 @@
 //! The fragment shader and samples.
 
+use tepui_intel_compiler::stage::FragmentInfo;
 use tepui_intel_packets::pixel::{
     State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
     State3dWm,
@@ -28,8 +29,7 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
         statistics_enable: c.statistics,
         line_stipple_enable: c.state.stipple_enable,
         barycentric_interpolation_mode: info.barycentrics.into(),
-        // source: genxml: 2 is before the program
-        early_depth_stencil_control: if info.early_tests { 2 } else { 0 },
+        early_depth_stencil_control: early_tests(info),
         force_thread_dispatch_enable: if info.side_effects && !writes { 2 } else { 0 },
         ..State3dWm::default()
     })?;
@@ -72,6 +72,16 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
         pixel_shader_does_not_write_to_rt: u32::from(info.targets == 0 || c.colours == 0),
         ..tepui_intel_programs::pixel(info)
     })
+}
+
+/// Early Depth/Stencil Control: before the program if it says so; after it if fragments that fail leave more than pixels; else the
+/// hardware chooses. source: genxml (`EDSC_PREPS`, `EDSC_PSEXEC`, `EDSC_NORMAL`); Mesa, genX_pipeline.c (`emit_3dstate_wm`)
+fn early_tests(info: &FragmentInfo) -> u32 {
+    match (info.early_tests, info.side_effects) {
+        (true, _) => 2,
+        (false, true) => 1,
+        (false, false) => 0,
+    }
 }
 
 /// 3DSTATE_MULTISAMPLE and 3DSTATE_SAMPLE_MASK.
