@@ -19,21 +19,35 @@ pub const COUNT: u16 = 0x8000;
 /// The location of control data: the component counts double words.
 pub const CONTROL: u16 = 0x8001;
 
+/// The location of the stream of all vertices, if it is another than the first.
+pub const STREAM: u16 = 0x8002;
+
+/// Streams of a geometry shader.
+const STREAMS: u32 = 4;
+
 /// Vertices that an invocation can emit at most. source: Mesa, anv_physical_device.c (`maxGeometryOutputVertices`)
 pub const MAX_VERTICES: u32 = 256;
 
 /// The control data that a shader needs.
 #[must_use]
 pub fn control_data(s: &Shader) -> ControlData {
-    let later = |s: &Shader, i: Inst| {
-        s.insts[i].op == Op::EmitVertex && !matches!(s.insts[i].attrs, Attrs::Index(0))
-    };
     match s.info.primitives.output {
-        PrimitiveKind::Points if s.any(|s, _, i| later(s, i)) => ControlData::Streams,
+        PrimitiveKind::Points if only_stream(s).is_none() => ControlData::Streams,
         PrimitiveKind::Points => ControlData::None,
         _ if s.any(|s, _, i| s.insts[i].op == Op::EndPrimitive) => ControlData::Cuts,
         _ => ControlData::None,
     }
+}
+
+/// The stream that all vertices are emitted to, if it is one.
+fn only_stream(s: &Shader) -> Option<u32> {
+    let emits = |stream: u32| {
+        let to = Attrs::Index(stream);
+        s.any(|s, _, i| s.insts[i].op == Op::EmitVertex && s.insts[i].attrs == to)
+    };
+    let mut used = (0..STREAMS).filter(|&stream| emits(stream));
+    let first = used.next().unwrap_or(0);
+    used.next().is_none().then_some(first)
 }
 
 /// The control data of a shader after the pass: those that say nothing are left out.
@@ -84,7 +98,8 @@ pub fn run(s: &mut Shader) -> bool {
     });
     let last = s.regions[s.root].insts.last().copied();
     let begin = bits.iter().copied().chain([count]).collect();
-    rewrite::run(s, &mut Emissions { control, max, count, bits, header, last });
+    let stream = only_stream(s).unwrap_or(0);
+    rewrite::run(s, &mut Emissions { control, stream, max, count, bits, header, last });
     initialise(s, begin);
     true
 }
@@ -120,6 +135,8 @@ fn slot(loc: IoLoc, component: u8) -> IoSlot {
 
 struct Emissions {
     control: ControlData,
+    /// The stream of all vertices; 0 if they have several.
+    stream: u32,
     max: u32,
     count: Var,
     bits: Vec<Var>,
@@ -204,6 +221,11 @@ impl Emissions {
         for (location, component, var) in all.chain([(COUNT, 0, self.count)]) {
             let v = Self::load(e, var);
             let slot = slot(IoLoc::Location(location), component);
+            e.inst(Op::StoreOutput, Attrs::Io(slot), &[v, zero], &[]);
+        }
+        if self.stream > 0 {
+            let v = e.u32(self.stream);
+            let slot = slot(IoLoc::Location(STREAM), 0);
             e.inst(Op::StoreOutput, Attrs::Io(slot), &[v, zero], &[]);
         }
     }

@@ -1,6 +1,6 @@
 //! Inputs and outputs of geometry and tessellation shaders, as an analysis of the prepared IR finds them.
 
-use crate::emissions::{self, COUNT, MAX_VERTICES};
+use crate::emissions::{self, COUNT, MAX_VERTICES, STREAM};
 use crate::error::{Error, Result};
 use crate::interface::{check, outputs, place, refuse, words};
 use crate::patch::{MAX_PATCH_VERTICES, PatchInterface};
@@ -8,7 +8,7 @@ use crate::select::{patch_slot, vertex_slot};
 use crate::stage::{DomainInfo, GeometryInfo, HullInfo};
 use crate::vue::MAX_LOCATIONS;
 use tepui_intel_isa::Generation;
-use tepui_ir::{Attrs, Builtin, Inst, IoLoc, IoSlot, Op, Shader};
+use tepui_ir::{Attrs, Builtin, IoLoc, IoSlot, Op, Shader};
 
 /// Maximum number of bytes of a geometry program's or a patch's entry. source: Mesa, brw_compiler.h
 /// (`GFX7_MAX_GS_URB_ENTRY_SIZE_BYTES`, `GFX7_MAX_HS_URB_ENTRY_SIZE_BYTES`)
@@ -64,20 +64,23 @@ fn check_all(s: &Shader, slot_of: impl Fn(Op, IoSlot, u8) -> Option<(u16, u8)>) 
 pub(crate) fn geometry(s: &Shader) -> Result<GeometryInfo> {
     let p = &s.info.primitives;
     let outputs = outputs(s, false)?;
-    let count = |i: Inst| match (s.insts[i].op, s.insts[i].attrs) {
-        (Op::StoreOutput, Attrs::Io(IoSlot { loc: IoLoc::Location(COUNT), .. })) => {
-            s.as_const(s.arg(i, 0))
-        }
-        _ => None,
-    };
     let root = &s.regions[s.root].insts;
+    let stored = |location: u16| {
+        root.iter().find_map(|&i| match (s.insts[i].op, s.insts[i].attrs) {
+            (Op::StoreOutput, Attrs::Io(slot)) if slot.loc == IoLoc::Location(location) => {
+                s.as_const(s.arg(i, 0))
+            }
+            _ => None,
+        })
+    };
     let info = GeometryInfo {
         vertices_in: p.input.map_or(1, |kind| kind.vertices() as u8),
         invocations: p.invocations.clamp(1, 32) as u8,
         primitive_id: reads(s, Builtin::PrimitiveId),
         output: p.output,
         max_vertices: p.vertices.clamp(1, MAX_VERTICES) as u16,
-        static_count: root.iter().find_map(|&i| count(i)).map(|n| n as u16),
+        static_count: stored(COUNT).map(|n| n as u16),
+        stream: stored(STREAM).unwrap_or(0) as u8,
         control: emissions::prepared_control_data(s),
         outputs,
     };

@@ -283,6 +283,8 @@ pub struct GeometryInfo {
     pub max_vertices: u16,
     /// Vertices that each invocation emits, if that does not depend on anything: Static Output.
     pub static_count: Option<u16>,
+    /// Default Stream Id: the stream of all vertices that control data do not say the stream of.
+    pub stream: u8,
     /// Control Data Format.
     pub control: ControlData,
     /// The outputs.
@@ -290,6 +292,12 @@ pub struct GeometryInfo {
 }
 
 impl GeometryInfo {
+    /// Whether vertices go to other streams than the first.
+    #[must_use]
+    pub fn has_streams(&self) -> bool {
+        self.stream != 0 || self.control == ControlData::Streams
+    }
+
     /// Output Topology. source: Mesa, genxml (`3D_Prim_Topo_Type`)
     #[must_use]
     pub fn topology(&self) -> u32 {

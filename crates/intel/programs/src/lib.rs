@@ -96,6 +96,7 @@ pub fn geometry(info: &GeometryInfo, v: &Variant) -> State3dGs {
         instance_control: u32::from(info.invocations) - 1,
         control_data_header_size: info.control_units().into(),
         control_data_format: info.control == ControlData::Streams,
+        default_stream_id: info.stream.into(),
         static_output: info.static_count.is_some(),
         static_output_vertex_count: info.static_count.unwrap_or(0).into(),
         user_clip_distance_clip_test_enable_bitmask: info.outputs.clip_mask.into(),

@@ -3,7 +3,7 @@
 use super::alu::op;
 use super::urb::{Base, slot_between};
 use super::{Comp, Ending, Select, Source};
-use crate::emissions::{CONTROL, COUNT};
+use crate::emissions::{CONTROL, COUNT, STREAM};
 use crate::error::Result;
 use crate::interface::place;
 use crate::mir::{GRF_DWORDS, Operand, Place};
@@ -49,6 +49,8 @@ impl Select<'_> {
                 let word = self.comp(s.arg(i, 0), 0);
                 match n {
                     COUNT => self.io.count = word,
+                    // State has it.
+                    STREAM => {}
                     CONTROL => {
                         let at = usize::from(component);
                         self.io.control.resize(self.io.control.len().max(at + 1), Comp::Undef);

@@ -388,6 +388,27 @@ fn other_streams_are_not_drawn() {
 }
 
 #[test]
+fn strips_of_one_stream_need_no_stream_of_each_vertex() {
+    use PrimitiveKind::{Points, Triangles};
+    for (output, control) in [(Points, ControlData::None), (Triangles, ControlData::Cuts)] {
+        let gs = geometry([Points, output], [8, 1], |b| {
+            let zero = b.0.u32(0);
+            let position = b.input(POSITION, 4, zero);
+            let words = b.input(IoLoc::Location(0), 4, zero);
+            for k in 0..8 {
+                b.vertex(2, position, words);
+                if k == 3 {
+                    b.0.effect(Op::EndPrimitive, Attrs::Index(2), &[]);
+                }
+            }
+        });
+        let g = compiled(&gs, Options::default());
+        let StageInfo::Geometry(info) = g.stage else { panic!("{:?}", g.stage) };
+        assert_eq!((info.stream, info.control), (2, control));
+    }
+}
+
+#[test]
 fn vertices_past_the_maximum_stay_in_the_entry() {
     use PrimitiveKind::Points;
     let gs = geometry([Points; 2], [2, 1], |b| {

@@ -11,10 +11,13 @@ use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK, MAX_STREAMS};
 use super::{Context, Out};
 use crate::encoder::mocs;
 
+/// Bytes of a location.
+const SLOT_B: u32 = 16;
+
 /// Declarations of the vectors of a vertex, by stream.
 type Declarations = [Vec<SoDecl>; MAX_STREAMS];
 
-/// The varying of an element of a captured output, and the mask of the first of its components; `words` follow from there.
+/// The varying of a location of a captured output, and the mask of the first of its components; `words` follow from there.
 fn place(capture: &Capture, element: u32) -> Option<(Varying, u32)> {
     let component = u32::from(capture.slot.component);
     let distance = |n: u32| (Varying::Distances((n / 4) as u8), 1 << (n % 4));
@@ -37,13 +40,18 @@ fn place(capture: &Capture, element: u32) -> Option<(Varying, u32)> {
 fn declarations(captures: &[Capture], vue: &VueMap) -> Declarations {
     let mut all = Declarations::default();
     let mut ends = [0; MAX_FEEDBACK];
-    let mut sorted: Vec<(u32, &Capture, u32)> = Vec::new();
+    let mut sorted: Vec<(u32, u32, &Capture, u32)> = Vec::new();
     for c in captures {
         let bytes = c.ty.size_bytes();
-        sorted.extend((0..c.locations).map(|k| (c.offset + k * bytes, c, k)));
+        // Vectors of more than two 64-bit components take two locations.
+        let each = bytes.div_ceil(SLOT_B).max(1);
+        sorted.extend((0..c.locations).map(|k| {
+            let (element, before) = (k / each, k % each * SLOT_B);
+            (c.offset + element * bytes + before, (bytes - before).min(SLOT_B) / 4, c, k)
+        }));
     }
-    sorted.sort_by_key(|&(offset, c, _)| (c.buffer, offset));
-    for (offset, c, element) in sorted {
+    sorted.sort_by_key(|&(offset, _, c, _)| (c.buffer, offset));
+    for (offset, words, c, element) in sorted {
         let (buffer, stream) = (c.buffer as usize % MAX_FEEDBACK, c.stream as usize % MAX_STREAMS);
         let list = &mut all[stream];
         let hole = |dwords: u32| SoDecl {
@@ -57,7 +65,6 @@ fn declarations(captures: &[Capture], vue: &VueMap) -> Declarations {
             list.push(hole(gap.min(4)));
             gap -= gap.min(4);
         }
-        let words = c.ty.size_bytes() / 4;
         ends[buffer] = offset + 4 * words;
         let found = place(c, element);
         let slot = found.and_then(|(varying, first)| Some((vue.slot(varying)?, first)));
@@ -78,7 +85,10 @@ fn declarations(captures: &[Capture], vue: &VueMap) -> Declarations {
 pub fn streamout(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let (state, vue) = (c.state, &c.outputs.vue);
     let captures = c.captures;
-    if captures.is_empty() {
+    // Which stream is drawn is the unit's choice, so it is on for other streams than the first, too.
+    let has_streams =
+        state.rasterization_stream != 0 || c.geometry.is_some_and(|(_, info)| info.has_streams());
+    if captures.is_empty() && !has_streams {
         return out.put(&State3dStreamout {
             rendering_disable: state.discard,
             ..State3dStreamout::default()
@@ -114,7 +124,7 @@ pub fn streamout(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let length = (vue.slots.len() as u32).div_ceil(2).max(1) - 1;
     out.put(&State3dStreamout {
         so_function_enable: true,
-        so_statistics_enable: c.statistics,
+        so_statistics_enable: c.statistics && !captures.is_empty(),
         rendering_disable: state.discard,
         render_stream_select: state.rasterization_stream.into(),
         reorder_mode: state.provoking_last,
@@ -220,5 +230,16 @@ mod tests {
             ]
         );
         assert!(all[1..].iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn wide_vectors_take_two_slots() {
+        let vue = VueMap::new(0, 0b1111, false);
+        // Two columns of three doubles.
+        let captures = [capture(IoLoc::Location(0), 0, Type::vec(64, 3), 4, 0)];
+        let all = declarations(&captures, &vue);
+        let list: Vec<_> = all[0].iter().map(|d| (d.register_index, d.component_mask)).collect();
+        let slot = |n| vue.slot(Varying::Location(n)).unwrap() as u32;
+        assert_eq!(list, [(slot(0), 0xf), (slot(1), 0x3), (slot(2), 0xf), (slot(3), 0x3)]);
     }
 }

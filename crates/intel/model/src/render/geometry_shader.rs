@@ -43,6 +43,8 @@ pub(super) struct GeometryStage {
     fixed: Option<u32>,
     /// Whether control data bits in the header end strips; otherwise they are stream IDs of vertices.
     cuts: bool,
+    /// Default Stream Id.
+    stream: u8,
     topology: u32,
     provoking: ProvokingVertices,
 }
@@ -97,6 +99,7 @@ impl GeometryStage {
             vertex: 4 * (gs.output_vertex_size as usize + 1),
             fixed,
             cuts: !gs.control_data_format,
+            stream: gs.default_stream_id as u8 % STREAMS as u8,
             topology: gs.output_topology,
             provoking,
         })
@@ -176,24 +179,25 @@ impl GeometryStage {
         let before = count(assembled);
         let mut assembly = self.assembly()?;
         let stride = self.stride();
+        let stream_of_strips = usize::from(self.stream);
         for made in results.iter().flatten() {
             let vertices = made.vertices.chunks_exact(self.vertex).zip(&made.ends);
             for ((entry, ends), stream) in vertices.zip(&made.streams) {
                 let number = (output.data.len() / stride) as u32;
                 output.data.extend_from_slice(entry);
                 output.data.resize((number as usize + 1) * stride, 0);
-                if *stream > 0 {
+                if *stream != self.stream {
                     // Several streams can only have points, not strips.
                     let list = &mut assembled[usize::from(*stream) % STREAMS];
                     list.push(([number; 3], list.len() as u32));
                     continue;
                 }
-                assembly.push(number, &mut assembled[0]);
+                assembly.push(number, &mut assembled[stream_of_strips]);
                 if *ends {
-                    assembly.restart(&mut assembled[0]);
+                    assembly.restart(&mut assembled[stream_of_strips]);
                 }
             }
-            assembly.restart(&mut assembled[0]);
+            assembly.restart(&mut assembled[stream_of_strips]);
         }
         Ok((count(assembled) - before) as u64)
     }
@@ -279,7 +283,7 @@ impl GeometryStage {
             // Stream IDs take two bits per vertex.
             let stream = entry.get(bits + vertex / 16).copied().unwrap_or(0) >> (2 * (vertex % 16));
             let has_streams = !self.cuts && bits < self.header;
-            made.streams.push(if has_streams { stream as u8 & 3 } else { 0 });
+            made.streams.push(if has_streams { stream as u8 & 3 } else { self.stream });
             let from = self.header + vertex * self.vertex;
             made.vertices.extend_from_slice(&entry[from..from + self.vertex]);
             let word = entry.get(bits + vertex / 32).copied().unwrap_or(0);
