@@ -317,6 +317,11 @@ impl Shader {
         Ok(shader)
     }
 
+    /// Number of the shader in the process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The program for a state, out of the cache or compiled.
     ///
     /// # Errors

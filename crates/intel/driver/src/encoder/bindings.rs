@@ -5,6 +5,7 @@ use tepui_vulkan::Result;
 use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
 
 use super::Encoder;
+use super::stages::Tables;
 use crate::bind::{Buffer, Entry, SamplerPlace, Word};
 use crate::descriptor::{RECORDS, STATES, buffer_state};
 use crate::device::packet;
@@ -131,13 +132,15 @@ impl Encoder {
         Ok(addresses)
     }
 
-    /// The binding table of a program; returns its offset from the surface state base.
-    ///
-    /// # Errors
-    /// When there is no memory.
-    pub(super) fn binding_table(&mut self, v: &Variant, inputs: &Inputs<'_>) -> Result<u32> {
+    /// Addresses of the surface states of a program's binding table.
+    fn surface_states(
+        &mut self,
+        v: &Variant,
+        inputs: &Inputs<'_>,
+        states: &mut Vec<u64>,
+    ) -> Result<()> {
         let null = self.device.null_surface.address;
-        let mut states = Vec::with_capacity(v.places.entries.len());
+        states.clear();
         for &entry in &v.places.entries {
             states.push(match entry {
                 Entry::Set { set, offset } => match inputs.address(set, STATES) {
@@ -157,18 +160,46 @@ impl Encoder {
                 Entry::Null => null,
             });
         }
-        self.table(&states)
+        Ok(())
     }
 
-    /// The sampler table of a program; returns its offset from the dynamic state base.
+    /// Makes the binding table of a program, unless it is the one that there is.
     ///
     /// # Errors
     /// When there is no memory.
-    pub(super) fn sampler_table(&mut self, v: &Variant, inputs: &Inputs<'_>) -> Result<u32> {
+    pub(super) fn binding_table(
+        &mut self,
+        v: &Variant,
+        inputs: &Inputs<'_>,
+        to: &mut Tables,
+    ) -> Result<()> {
+        let mut states = std::mem::take(&mut self.states);
+        let found = self.surface_states(v, inputs, &mut states);
+        let block = self.tables.last().map_or(0, |c| c.address);
+        if found.is_ok() && (to.states != states || to.block != block) {
+            to.table = self.table(&states)?;
+            to.block = self.tables.last().map_or(0, |c| c.address);
+            std::mem::swap(&mut to.states, &mut states);
+        }
+        self.states = states;
+        found
+    }
+
+    /// Makes the sampler table of a program, unless it is the one that there is.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn sampler_table(
+        &mut self,
+        v: &Variant,
+        inputs: &Inputs<'_>,
+        to: &mut Tables,
+    ) -> Result<()> {
         use tepui_intel_compiler::set_memory::sampled;
         use tepui_intel_packets::sampler::SamplerState;
         if v.places.samplers.is_empty() {
-            return Ok(0);
+            to.sampler_table = 0;
+            return Ok(());
         }
         let mut table = Vec::with_capacity(SamplerState::SIZE_BYTES * v.places.samplers.len());
         for &SamplerPlace { set, offset } in &v.places.samplers {
@@ -180,6 +211,10 @@ impl Encoder {
                 None => table.extend(SamplerState::default().pack().map_err(packet)?),
             }
         }
-        Ok((self.upload_state(&table, 32)?.address - space::DYNAMIC) as u32)
+        if to.samplers != table {
+            to.sampler_table = (self.upload_state(&table, 32)?.address - space::DYNAMIC) as u32;
+            to.samplers = table;
+        }
+        Ok(())
     }
 }

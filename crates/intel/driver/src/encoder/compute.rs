@@ -76,8 +76,11 @@ impl Encoder {
             view: 0,
             patch_vertices: 0,
         };
-        let table = self.binding_table(v, &inputs)?;
-        let samplers = self.sampler_table(v, &inputs)?;
+        let mut tables = std::mem::take(&mut self.compute_tables);
+        self.binding_table(v, &inputs, &mut tables)?;
+        self.sampler_table(v, &inputs, &mut tables)?;
+        let (table, samplers) = (tables.table, tables.sampler_table);
+        self.compute_tables = tables;
         let partition = match v.shared_bytes {
             0 => Partition::Plain,
             _ => Partition::Shared,

@@ -3,36 +3,26 @@
 //! A draw makes binding tables and constants if what they are made of changed, the packets whose state changed
 //! ([`crate::graphics`]), and the primitive.
 
-use std::sync::Arc;
-
-use tepui_intel_compiler::stage::{VertexElement, VertexInfo};
-use tepui_intel_compiler::vue::Setup;
-use tepui_intel_packets::bindings::{
-    State3dBindingTablePointersDs, State3dBindingTablePointersGs, State3dBindingTablePointersHs,
-    State3dBindingTablePointersPs, State3dBindingTablePointersVs, State3dConstantBody,
-    State3dConstantDs, State3dConstantGs, State3dConstantHs, State3dConstantPs, State3dConstantVs,
-    State3dSamplerStatePointersDs, State3dSamplerStatePointersGs, State3dSamplerStatePointersHs,
-    State3dSamplerStatePointersPs, State3dSamplerStatePointersVs,
-};
 use tepui_intel_packets::mi::MiLoadRegisterMem;
 use tepui_intel_packets::vertex::{Primitive3d, State3dIndexBuffer, State3dVertexBuffers};
-use tepui_ir::Stage;
 use tepui_vulkan::backend::{Condition, Counts, Draw};
-use tepui_vulkan::command::{BindPoint, IndexBuffer, MAX_PUSH};
+use tepui_vulkan::command::{BindPoint, CommandState, IndexBuffer, MAX_PUSH, VertexBuffer};
 use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK};
-use tepui_vulkan::state::{GraphicsState, Groups, MAX_COLOURS, MAX_VERTEX};
+use tepui_vulkan::state::{GraphicsState, Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result};
 use tepui_vulkan_meta::condition::counted;
 
 use super::Encoder;
-use super::bindings::{Inputs, PushedSets};
+use super::bindings::PushedSets;
 use super::hardware::{Partition, mocs};
+use super::linked::{Key, Linked, Packets, Place};
+use super::stages::{Constants, Pointers};
 use super::vertex_ranges::INDICES;
+use crate::family::Intel;
 use crate::flush::{Mode, before_parameters};
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
-use crate::graphics::{Causes, Context, Kind, Out, RULES};
+use crate::graphics::{Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES};
 use crate::programs::{Programs, STAGES};
-use crate::shader::{Variant, compile_error};
 use crate::space;
 
 /// Registers of indirect draws: vertices, instances, first vertex, first instance, base vertex. source: genxml, 3DPRIM_*
@@ -49,22 +39,22 @@ pub struct Graphics {
     pub causes: Causes,
     /// Groups of state that changed since the last draw.
     pub changed: AllAtFirst,
-    /// Bytes of each rule of the last draw.
-    emitted: Vec<Vec<u8>>,
-    /// Programs of the last draw.
-    programs: Programs,
-    /// Sources of the fragment's attributes.
-    setup: Option<Setup>,
+    /// Linked programs, and the packets that were emitted.
+    pub packets: Packets,
     /// Block of binding tables of the last draw's.
-    block: u64,
-    /// Binding tables and sampler tables of the stages.
-    tables: [[u32; 2]; STAGES.len()],
-    /// Constants of the stages that were emitted.
-    constants: [Option<State3dConstantBody>; STAGES.len()],
+    pub block: u64,
+    /// Constants of the stages.
+    pub constants: [Constants; STAGES.len()],
+    /// Pointers of the stages that were emitted.
+    pub pointers: [Option<Pointers>; STAGES.len()],
+    /// Tables or constants were made since pointers were emitted.
+    pub rebound: bool,
     /// The index buffer that was emitted.
     index: Option<IndexBuffer>,
     /// Bytes of an index of the last draw.
     index_bytes: u32,
+    /// The last draw was the application's, and another one with the same state is one primitive.
+    pub repeats: bool,
     /// Sets that are pushed.
     pub pushed: PushedSets,
 }
@@ -82,8 +72,6 @@ impl Default for AllAtFirst {
 pub struct Parts<'a> {
     /// Graphics state.
     pub state: &'a GraphicsState,
-    /// Programs.
-    pub programs: &'a Programs,
     /// Descriptor sets.
     pub sets: &'a BindPoint,
     /// Sets that are pushed.
@@ -95,7 +83,7 @@ pub struct Parts<'a> {
     /// Push constants changed since the last draw.
     pub pushes: bool,
     /// Addresses and sizes of vertex buffers.
-    pub buffers: &'a [(u64, u64); MAX_VERTEX],
+    pub buffers: &'a [VertexBuffer; MAX_VERTEX],
     /// Index buffer.
     pub index: Option<IndexBuffer>,
     /// Views that are drawn, a bit each; 0 without multiview.
@@ -109,17 +97,39 @@ pub struct Parts<'a> {
 }
 
 impl Encoder {
-    /// Draws in the current rendering.
+    /// Links programs.
+    ///
+    /// # Errors
+    /// When they do not fit together, or there is no memory.
+    pub(super) fn link(&mut self, key: Option<Key>, programs: Programs) -> Result<Place> {
+        let (linked, scratch) = Linked::new(&self.device, key, programs)?;
+        self.scratch.extend(scratch);
+        linked.programs.stages.iter().flatten().for_each(|v| self.keep.push(v.clone()));
+        Ok(self.graphics.packets.add(linked))
+    }
+
+    /// Draws in the current rendering with linked programs.
     ///
     /// # Errors
     /// When there is no memory, or state that is not supported.
-    pub(super) fn draw_parts(&mut self, p: &Parts<'_>, draw: &Draw) -> Result<()> {
+    pub(super) fn draw_parts(&mut self, at: Place, p: &Parts<'_>, draw: &Draw) -> Result<()> {
+        self.graphics.repeats = false;
         if matches!(draw, Draw::Direct(c) if c.count == 0 || c.instances == 0) {
             return Ok(());
         }
-        let draw = &self.with_count(p.condition, draw)?;
-        let (_, info) = p.programs.vertex()?;
-        self.take_programs(p.programs)?;
+        let draw = self.with_count(p.condition, draw)?;
+        let Some((mut linked, is_new)) = self.graphics.packets.take(at) else {
+            return Err(Error::unsupported("a draw within a draw"));
+        };
+        if is_new {
+            self.graphics.causes |= Causes::SHADERS;
+        }
+        let drawn = self.draw_linked(&mut linked, p, &draw);
+        self.graphics.packets.put(linked);
+        drawn
+    }
+
+    fn draw_linked(&mut self, linked: &mut Linked, p: &Parts<'_>, draw: &Draw) -> Result<()> {
         let index = p.index.filter(|_| draw.is_indexed());
         let g = &self.graphics;
         if g.causes.contains(Causes::BUFFERS)
@@ -131,15 +141,42 @@ impl Encoder {
         let views = (0..32).filter(|v| p.views >> v & 1 != 0);
         let first = if p.views == 0 { 0 } else { p.views.trailing_zeros() };
         // The number of the view is among the constants.
-        self.bind_stages(p, first, p.pushes || p.views != 0)?;
-        self.emit_rules(p, index)?;
+        self.make_bindings(linked, p, first, p.pushes || p.views != 0)?;
+        self.prepare(Mode::Graphics, Partition::Plain)?;
+        self.emit_rules(linked, p, index)?;
+        self.bind_stages(linked)?;
         self.index_buffer(index)?;
-        self.primitives(p.condition, info, draw)?;
+        self.primitives(p.condition, linked, draw)?;
+        let reads_numbers = linked.reads_ids || linked.reads_draw;
+        self.graphics.repeats = p.views == 0 && p.is_counted && !reads_numbers;
         for view in views.filter(|&v| v != first) {
-            self.bind_stages(p, view, true)?;
-            self.primitives(p.condition, info, draw)?;
+            self.make_bindings(linked, p, view, true)?;
+            self.prepare(Mode::Graphics, Partition::Plain)?;
+            self.bind_stages(linked)?;
+            self.primitives(p.condition, linked, draw)?;
         }
         Ok(())
+    }
+
+    /// Records a draw whose state is that of the last one, if that is one primitive.
+    #[inline]
+    pub(super) fn repeat_draw(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
+        let Draw::Direct(counts) = draw else { return false };
+        let g = &self.graphics;
+        let is_same = g.repeats
+            && state.changed.is_empty()
+            && !state.shaders_changed
+            && !state.push_changed
+            && !state.vertex_buffers_changed
+            && state.graphics_sets.changed == 0
+            && state.condition.is_none()
+            && g.causes.is_empty()
+            && g.changed.0.is_empty()
+            && counts.indexed == (g.index_bytes != 0)
+            && (!counts.indexed || state.index == g.index)
+            && self.is_prepared(Mode::Graphics, Partition::Plain);
+        is_same
+            && (counts.count == 0 || counts.instances == 0 || self.primitive(counts, false).is_ok())
     }
 
     /// Notes the vertex buffers and the index buffer of a draw.
@@ -148,7 +185,7 @@ impl Encoder {
         let used = attributes.fold(0u64, |all, a| all | 1 << a.binding);
         let vertices = p.buffers.iter().enumerate().filter(|b| used >> b.0 & 1 != 0);
         let indices = index.map(|i| (INDICES, i.address, i.size));
-        let all: Vec<_> = vertices.map(|(k, &(at, size))| (k, at, size)).chain(indices).collect();
+        let all: Vec<_> = vertices.map(|(k, b)| (k, b.address, b.size)).chain(indices).collect();
         self.reads_vertices(&all);
     }
 
@@ -186,12 +223,12 @@ impl Encoder {
     fn primitives(
         &mut self,
         condition: Option<Condition>,
-        info: &VertexInfo,
+        linked: &Linked,
         draw: &Draw,
     ) -> Result<()> {
         let is_predicated = self.predicate(condition)?;
         match *draw {
-            Draw::Direct(counts) => self.direct(info, &counts, is_predicated),
+            Draw::Direct(counts) => self.direct(linked, &counts, is_predicated),
             Draw::Indirect { address, count, stride, count_address, indexed, draw_index } => {
                 for k in 0..count {
                     if let Some(number) = count_address {
@@ -199,222 +236,115 @@ impl Encoder {
                     }
                     let at = address + u64::from(k) * u64::from(stride);
                     let is_predicated = is_predicated || count_address.is_some();
-                    self.indirect(info, at, (indexed, draw_index + k), is_predicated)?;
+                    self.indirect(linked, at, (indexed, draw_index + k), is_predicated)?;
                 }
                 Ok(())
             }
         }
     }
 
-    /// Notes other programs than those of the last draw.
-    fn take_programs(&mut self, programs: &Programs) -> Result<()> {
-        let g = &mut self.graphics;
-        if g.setup.is_some() && g.programs.is_same(programs) {
-            return Ok(());
-        }
-        let inputs = programs.fragment()?.map_or(&[][..], |f| &f.1.inputs);
-        let setup = programs.outputs()?.vue.setup(inputs).map_err(|e| compile_error(&e))?;
-        g.setup = Some(setup);
-        g.programs = programs.clone();
-        g.causes |= Causes::SHADERS;
-        for v in programs.stages.iter().flatten() {
-            self.keep(v);
-        }
-        Ok(())
-    }
-
-    /// Binding tables, samplers and constants.
-    fn bind_stages(&mut self, p: &Parts<'_>, view: u32, pushes: bool) -> Result<()> {
-        let changes = Causes::SHADERS | Causes::RENDERING;
-        let moved = self.tables.last().map_or(0, |c| c.address) != self.graphics.block;
-        // The tables of another view are the same.
-        let is_first = view == 0 || view == p.views.trailing_zeros();
-        let rebinds = is_first && p.rebinds || moved || self.graphics.causes.intersects(changes);
-        if !rebinds && !pushes {
-            return self.prepare(Mode::Graphics, Partition::Plain);
-        }
-        let colours = self.targets.as_ref().map(|t| (t.states, t.colours, t.nothing));
-        let (states, colours, nothing) = colours.unwrap_or(([0; MAX_COLOURS], 0, 0));
-        let targets: [u64; MAX_COLOURS] = std::array::from_fn(|location| {
-            let at = p.state.locations.iter().position(|&l| l == Some(location as u8));
-            at.filter(|k| colours >> k & 1 != 0).map_or(nothing, |k| states[k])
-        });
-        let inputs = Inputs {
-            sets: p.sets,
-            pushed: p.pushed,
-            push: p.push,
-            groups: [[0; 3]; 2],
-            targets: &targets,
-            nothing,
-            view,
-            patch_vertices: p.state.patch_points,
-        };
-        let stages = &p.programs.stages;
-        if rebinds {
-            self.bind_tables(stages, &inputs)?;
-        }
-        self.prepare(Mode::Graphics, Partition::Plain)?;
-        // Constants take effect with the pointer to the binding table. source: SKL PRM volume 2a, 3DSTATE_CONSTANT_VS
-        let spare = std::mem::take(&mut self.spare);
-        let mut out = Out::reuse(self.device.generation(), spare);
-        let mut bodies = [None; STAGES.len()];
-        for (k, (stage, v)) in STAGES.into_iter().zip(stages).enumerate() {
-            let body = match v {
-                Some(v) => self.stage_constants(v, &inputs)?,
-                None => State3dConstantBody::default(),
-            };
-            bodies[k] = Some(body);
-            if v.is_some() || self.graphics.constants[k] != bodies[k] {
-                constants(stage, body, &mut out)?;
-                pointers(stage, self.graphics.tables[k].map(u64::from), &mut out)?;
-            }
-        }
-        self.graphics.constants = bodies;
-        self.emit_bytes(&out.bytes)?;
-        self.spare = out.bytes;
-        Ok(())
-    }
-
-    /// Binding tables and sampler tables of all stages.
-    fn bind_tables(
-        &mut self,
-        stages: &[Option<Arc<Variant>>; STAGES.len()],
-        inputs: &Inputs<'_>,
-    ) -> Result<()> {
-        let mut tables = [[0; 2]; STAGES.len()];
-        // Tables of one draw are in one block: a second try finds room in the block that the first one began.
-        for _ in 0..2 {
-            let block = self.tables.last().map(|c| c.address);
-            for (to, v) in tables.iter_mut().zip(stages) {
-                if let Some(v) = v {
-                    *to = [self.binding_table(v, inputs)?, self.sampler_table(v, inputs)?];
-                }
-            }
-            if self.tables.last().map(|c| c.address) == block {
-                break;
-            }
-        }
-        self.graphics.block = self.tables.last().map_or(0, |c| c.address);
-        self.graphics.tables = tables;
-        Ok(())
-    }
-
-    /// Constants of a stage in memory.
-    fn stage_constants(&mut self, v: &Variant, inputs: &Inputs<'_>) -> Result<State3dConstantBody> {
-        let registers = v.shared_registers();
-        if registers == 0 {
-            return Ok(State3dConstantBody::default());
-        }
-        let size = 32 * registers as usize;
-        let at = self.reserve_state(size as u64, 64)?;
-        for (k, &w) in v.places.words.iter().take(size / 4).enumerate() {
-            // SAFETY: the place is new and has as many words.
-            unsafe { at.host.cast::<u32>().add(k).write_unaligned(inputs.word(v, w).to_le()) };
-        }
-        Ok(State3dConstantBody {
-            read_length_3: registers,
-            buffer_3: at.address,
-            ..State3dConstantBody::default()
-        })
-    }
-
     /// Emits the packets whose state changed.
-    fn emit_rules(&mut self, p: &Parts<'_>, index: Option<IndexBuffer>) -> Result<()> {
+    fn emit_rules(
+        &mut self,
+        linked: &mut Linked,
+        p: &Parts<'_>,
+        index: Option<IndexBuffer>,
+    ) -> Result<()> {
         let index_bytes = index.map_or(0, |i| i.index_bytes);
         if index_bytes != self.graphics.index_bytes {
             self.graphics.index_bytes = index_bytes;
             self.graphics.causes |= Causes::INDEX;
         }
-        let Some(targets) = self.targets.clone() else {
+        if self.targets.is_none() {
             return Err(Error::unsupported("a draw outside of a rendering"));
-        };
-        if self.graphics.causes.is_empty() && self.graphics.changed.0.is_empty() {
-            return Ok(());
         }
-        let generation = self.device.generation();
-        let mut scratch = [(0, 0); STAGES.len()];
-        for ((to, stage), v) in scratch.iter_mut().zip(STAGES).zip(&p.programs.stages) {
-            let bytes = v.as_ref().map_or(0, |v| v.scratch);
-            if let Some(s) = self.device.scratch(stage, bytes)? {
-                *to = (s.memory.address, s.log2_kib);
-                self.scratch.push(s);
-            }
-        }
-        let Some(setup) = self.graphics.setup.take() else { return Ok(()) };
-        let (vertex, vertex_info) = p.programs.vertex()?;
-        let context = Context {
-            generation,
-            state: p.state,
-            vertex,
-            vertex_info,
-            hull: p.programs.hull()?,
-            domain: p.programs.domain()?,
-            geometry: p.programs.geometry()?,
-            tessellator: p.programs.tessellator,
-            outputs: p.programs.outputs()?,
-            fragment: p.programs.fragment()?,
-            setup: &setup,
-            scratch,
-            area: targets.area,
-            colours: targets.colours,
-            depth: targets.depth,
-            float_depth: targets.float_depth,
-            stencil: targets.stencil,
-            index_bytes,
-            buffers: p.buffers,
-            statistics: p.is_counted,
-            captures: p.programs.captures(),
-            feedback: p.feedback,
-        };
-        let emitted = self.emit_changed(&context);
-        self.graphics.setup = Some(setup);
-        emitted
-    }
-
-    /// Emits what differs from what was emitted last, of the rules whose causes have changed.
-    fn emit_changed(&mut self, context: &Context<'_>) -> Result<()> {
-        let generation = context.generation;
         let causes = std::mem::take(&mut self.graphics.causes);
         let changed = std::mem::replace(&mut self.graphics.changed.0, Groups::empty());
-        self.graphics.emitted.resize_with(RULES.len(), Vec::new);
-        let mut out = Out::reuse(generation, std::mem::take(&mut self.spare));
-        for (k, rule) in RULES.iter().enumerate() {
-            if !rule.groups.intersects(changed) && !rule.causes.intersects(causes) {
-                continue;
-            }
-            out.bytes.clear();
-            let (Kind::Packets(make) | Kind::State { make, .. }) = rule.kind;
-            make(context, &mut out)?;
-            if self.graphics.emitted[k] == out.bytes {
-                continue;
-            }
-            self.graphics.emitted[k].clone_from(&out.bytes);
-            match rule.kind {
-                Kind::Packets(_) => self.emit_bytes(&out.bytes)?,
-                Kind::State { align, point, .. } => {
-                    let at = self.upload_state(&out.bytes, align)?;
-                    out.bytes.clear();
-                    point(at.address - space::DYNAMIC, &mut out)?;
-                    self.emit_bytes(&out.bytes)?;
-                }
+        if causes.is_empty() && changed.is_empty() {
+            return Ok(());
+        }
+        for k in self.graphics.packets.changed(changed, causes) {
+            self.emit_rule(k, linked, p)?;
+        }
+        Ok(())
+    }
+
+    /// Emits the packets of a rule if they differ from what was emitted last.
+    fn emit_rule(&mut self, k: usize, linked: &mut Linked, p: &Parts<'_>) -> Result<()> {
+        let rule = &RULES[k];
+        let generation = self.device.generation();
+        let (Kind::Packets(make) | Kind::State { make, .. }) = rule.kind;
+        let (targets, index_bytes) = (&self.targets, self.graphics.index_bytes);
+        self.graphics.packets.make(linked, k, |linked, spare| {
+            let mut out = Out::reuse(generation, spare);
+            let programs = &linked.programs;
+            let (vertex, vertex_info) = programs.vertex()?;
+            let Some(targets) = targets else { return Ok(out.bytes) };
+            let context = Context {
+                generation,
+                state: p.state,
+                vertex,
+                vertex_info,
+                hull: programs.hull()?,
+                domain: programs.domain()?,
+                geometry: programs.geometry()?,
+                tessellator: programs.tessellator,
+                outputs: programs.outputs()?,
+                fragment: programs.fragment()?,
+                setup: &linked.setup,
+                scratch: linked.scratch,
+                area: targets.area,
+                colours: targets.colours,
+                depth: targets.depth,
+                float_depth: targets.float_depth,
+                stencil: targets.stencil,
+                index_bytes,
+                buffers: p.buffers,
+                statistics: p.is_counted,
+                captures: programs.captures(),
+                feedback: p.feedback,
+            };
+            make(&context, &mut out)?;
+            Ok(out.bytes)
+        })?;
+        if !self.graphics.packets.differs(linked, k) {
+            return Ok(());
+        }
+        match rule.kind {
+            Kind::Packets(_) => self.emit_bytes(linked.bytes(k))?,
+            Kind::State { align, point, .. } => {
+                let at = match linked.address(k) {
+                    Some(at) => at,
+                    None => {
+                        let at = self.upload_state(linked.bytes(k), align)?.address;
+                        linked.set_address(k, at);
+                        at
+                    }
+                };
+                let mut out = Out::reuse(generation, std::mem::take(&mut self.spare));
+                point(at - space::DYNAMIC, &mut out)?;
+                self.emit_bytes(&out.bytes)?;
+                self.spare = out.bytes;
             }
         }
-        self.spare = out.bytes;
+        if rule.name == PUSH_CONSTANT_ALLOCATION {
+            // Constants are to be set again before the next primitive.
+            self.graphics.pointers = Default::default();
+            self.graphics.rebound = true;
+        }
         Ok(())
     }
 
     /// Buffers with the numbers of a draw: the first vertex and instance at `ids`, or in new memory; the draw's number.
     fn number_buffers(
         &mut self,
-        info: &VertexInfo,
+        linked: &Linked,
         ids: Option<u64>,
         [first_vertex, first_instance, draw_index]: [u32; 3],
     ) -> Result<()> {
-        let reads_ids = info.elements.iter().any(|e| {
-            matches!(e, VertexElement::Ids { first_vertex, first_instance, .. }
-                if *first_vertex || *first_instance)
-        });
-        let reads_draw = info.elements.contains(&VertexElement::DrawIndex);
+        if !linked.reads_ids && !linked.reads_draw {
+            return Ok(());
+        }
         let generation = self.device.generation();
         // A command and its body are one piece: a jump to the next chunk of the batch may stand between others.
         let put = |e: &mut Encoder, index: u32, (address, size): (u64, u32)| -> Result<()> {
@@ -423,7 +353,7 @@ impl Encoder {
             out.put(&buffer(generation, index, (address, size), 0))?;
             e.emit_bytes(&out.bytes)
         };
-        if reads_ids {
+        if linked.reads_ids {
             let at = match ids {
                 Some(at) => at,
                 None => {
@@ -433,16 +363,21 @@ impl Encoder {
             };
             put(self, IDS_BUFFER, (at, 8))?;
         }
-        if reads_draw {
+        if linked.reads_draw {
             let at = self.upload_state(&draw_index.to_le_bytes(), 64)?.address;
             put(self, DRAW_BUFFER, (at, 4))?;
         }
         Ok(())
     }
 
-    fn direct(&mut self, info: &VertexInfo, c: &Counts, predicate_enable: bool) -> Result<()> {
+    fn direct(&mut self, linked: &Linked, c: &Counts, is_predicated: bool) -> Result<()> {
         let numbers = [c.base_vertex(), c.first_instance, c.draw_index];
-        self.number_buffers(info, None, numbers)?;
+        self.number_buffers(linked, None, numbers)?;
+        self.primitive(c, is_predicated)
+    }
+
+    /// Emits a primitive whose parameters are known.
+    fn primitive(&mut self, c: &Counts, predicate_enable: bool) -> Result<()> {
         self.emit(&Primitive3d {
             predicate_enable,
             // Indices are fetched one by one. source: genxml, Vertex Access Type: RANDOM
@@ -458,14 +393,14 @@ impl Encoder {
 
     fn indirect(
         &mut self,
-        info: &VertexInfo,
+        linked: &Linked,
         at: u64,
         (indexed, draw_index): (bool, u32),
         predicate_enable: bool,
     ) -> Result<()> {
         // First vertex (or base vertex) and first instance are the last two words of the parameters.
         let ids = at + if indexed { 12 } else { 8 };
-        self.number_buffers(info, Some(ids), [0, 0, draw_index])?;
+        self.number_buffers(linked, Some(ids), [0, 0, draw_index])?;
         let plain = [VERTEX_COUNT, INSTANCE_COUNT, START_VERTEX, START_INSTANCE];
         let with_base = [VERTEX_COUNT, INSTANCE_COUNT, START_VERTEX, BASE_VERTEX, START_INSTANCE];
         let registers: &[u64] = if indexed { &with_base } else { &plain };
@@ -485,44 +420,5 @@ impl Encoder {
             vertex_access_type: indexed,
             ..Primitive3d::default()
         })
-    }
-}
-
-/// 3DSTATE_CONSTANT of a stage.
-fn constants(stage: Stage, constant_body: State3dConstantBody, out: &mut Out) -> Result<()> {
-    match stage {
-        Stage::Vertex => out.put(&State3dConstantVs { constant_body, ..Default::default() }),
-        Stage::TessControl => out.put(&State3dConstantHs { constant_body, ..Default::default() }),
-        Stage::TessEvaluation => {
-            out.put(&State3dConstantDs { constant_body, ..Default::default() })
-        }
-        Stage::Geometry => out.put(&State3dConstantGs { constant_body, ..Default::default() }),
-        _ => out.put(&State3dConstantPs { constant_body, ..Default::default() }),
-    }
-}
-
-/// 3DSTATE_BINDING_TABLE_POINTERS and 3DSTATE_SAMPLER_STATE_POINTERS of a stage.
-fn pointers(stage: Stage, [table, samplers]: [u64; 2], out: &mut Out) -> Result<()> {
-    match stage {
-        Stage::Vertex => {
-            out.put(&State3dBindingTablePointersVs { pointer_to_vs_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersVs { pointer_to_vs_sampler_state: samplers })
-        }
-        Stage::TessControl => {
-            out.put(&State3dBindingTablePointersHs { pointer_to_hs_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersHs { pointer_to_hs_sampler_state: samplers })
-        }
-        Stage::TessEvaluation => {
-            out.put(&State3dBindingTablePointersDs { pointer_to_ds_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersDs { pointer_to_ds_sampler_state: samplers })
-        }
-        Stage::Geometry => {
-            out.put(&State3dBindingTablePointersGs { pointer_to_gs_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersGs { pointer_to_gs_sampler_state: samplers })
-        }
-        _ => {
-            out.put(&State3dBindingTablePointersPs { pointer_to_ps_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersPs { pointer_to_ps_sampler_state: samplers })
-        }
     }
 }

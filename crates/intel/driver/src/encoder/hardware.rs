@@ -93,6 +93,20 @@ impl Encoder {
         self.flush()
     }
 
+    /// Whether nothing is to be emitted before a draw's or dispatch's own state.
+    pub(super) fn is_prepared(&self, mode: Mode, partition: Partition) -> bool {
+        let h = &self.hardware;
+        h.mode == Some(mode)
+            && h.block == Some(self.block())
+            && (self.device.generation() != Generation::Gen9 || h.partition == Some(partition))
+            && h.pending.is_empty()
+    }
+
+    /// Address of the block of binding tables that is being filled.
+    fn block(&self) -> u64 {
+        self.tables.last().map_or(space::TABLES, |c| c.address)
+    }
+
     /// Emits pending flushes.
     pub(super) fn flush(&mut self) -> Result<()> {
         let bits = std::mem::take(&mut self.hardware.pending);
@@ -165,7 +179,7 @@ impl Encoder {
 
     /// Sets base addresses, unless they are those of the block of binding tables that is being filled.
     fn bases(&mut self) -> Result<()> {
-        let block = self.tables.last().map_or(space::TABLES, |c| c.address);
+        let block = self.block();
         if self.hardware.block == Some(block) {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_layout::{ImageKind, ImageLayout, Layout, Msaa, Tiling};
 use tepui_sysval::Words as _;
 use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
-use tepui_vulkan::command::{BindPoint, MAX_PUSH};
+use tepui_vulkan::command::{BindPoint, MAX_PUSH, VertexBuffer};
 use tepui_vulkan::state::{Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
@@ -204,6 +204,10 @@ impl MetaEncoder for Encoder {
         let mut programs = Programs::default();
         programs.stages[0] = Some(self.device.meta(Program::RectangleVertices)?);
         programs.stages[4] = Some(self.device.meta(r.fragment)?);
+        let place = match self.graphics.packets.find(None, Some(&programs)) {
+            Some(place) => place,
+            None => self.link(None, programs)?,
+        };
         let mut push = [0; MAX_PUSH];
         let mut state = r.state.clone();
         state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
@@ -227,13 +231,12 @@ impl MetaEncoder for Encoder {
             self.graphics.changed.0 = Groups::all();
             let parts = Parts {
                 state: &state,
-                programs: &programs,
                 sets: &set,
                 pushed: PushedSets::default(),
                 push: &push,
                 rebinds: true,
                 pushes: true,
-                buffers: &[(0, 0); MAX_VERTEX],
+                buffers: &[VertexBuffer::default(); MAX_VERTEX],
                 index: None,
                 views: 0,
                 condition: r.condition,
@@ -241,7 +244,7 @@ impl MetaEncoder for Encoder {
                 feedback: None,
             };
             let counts = Counts { count: 4, instances: layers, ..Counts::default() };
-            self.draw_parts(&parts, &Draw::Direct(counts))?;
+            self.draw_parts(place, &parts, &Draw::Direct(counts))?;
         }
         self.graphics.changed.0 = Groups::all();
         self.graphics.causes |= Causes::all();

@@ -11,11 +11,13 @@ mod compute;
 mod draw;
 mod feedback;
 mod hardware;
+mod linked;
 mod meta;
 mod predicate;
 mod queries;
 mod record;
 mod rendering;
+mod stages;
 mod vertex_ranges;
 
 use std::sync::Arc;
@@ -36,7 +38,6 @@ use tepui_vulkan_kit::arena::Upload as Place;
 use crate::device::{Device, Scratch, Upload, packet};
 use crate::graphics::Out;
 use crate::kernel::Bo;
-use crate::programs::Programs;
 use crate::shader::Variant;
 
 use batch::Batch;
@@ -61,9 +62,15 @@ pub struct Encoder {
     hardware: Hardware,
     graphics: Graphics,
     /// Programs of the application's last draw, and whether it had several views.
-    bound: Option<(Programs, bool)>,
+    bound: Option<(linked::Place, bool)>,
+    /// Tables of the last dispatch.
+    compute_tables: stages::Tables,
     /// Memory for packets.
     spare: Vec<u8>,
+    /// Memory for constants.
+    words: Vec<u32>,
+    /// Memory for addresses of surface states.
+    states: Vec<u64>,
     /// The rendering that draws go to.
     targets: Option<Targets>,
     /// Sets that are pushed, of compute pipelines.
@@ -99,7 +106,10 @@ impl Encoder {
             hardware: Hardware::default(),
             graphics: Graphics::default(),
             bound: None,
+            compute_tables: stages::Tables::default(),
             spare: Vec::new(),
+            words: Vec::new(),
+            states: Vec::new(),
             targets: None,
             pushed: PushedSets::default(),
             keep: Vec::new(),
@@ -120,6 +130,7 @@ impl Encoder {
         self.hardware = Hardware::default();
         self.graphics = Graphics::default();
         self.bound = None;
+        self.compute_tables = stages::Tables::default();
         self.targets = None;
         self.pushed = PushedSets::default();
         self.keep.clear();

@@ -14,6 +14,7 @@ use tepui_vulkan_meta::{clear, condition, copy, resolve};
 
 use super::Encoder;
 use super::draw::Parts;
+use super::linked::Key;
 use super::rendering::samples;
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, before_parameters, of_dependency};
@@ -34,20 +35,24 @@ impl DrawEncoder<Intel> for Encoder {
             expanded: vk::ShaderStageFlags::empty(),
         };
         let changed = std::mem::replace(&mut state.changed, Groups::empty());
+        // If nothing is drawn, it counts for the next draw.
+        self.graphics.changed.0 |= changed;
+        let several_views = views != 0;
         let is_same = !state.shaders_changed && !changed.intersects(OF_PROGRAMS);
-        let bound = self.bound.take().filter(|b| is_same && b.1 == (views != 0));
-        let programs = match bound {
-            Some((programs, _)) => programs,
-            None => match Programs::new(&stages, &state.graphics, views != 0)? {
-                Some(programs) => programs,
-                None => {
-                    // State that has changed counts for the next draw.
-                    self.graphics.changed.0 |= changed;
-                    return Ok(());
-                }
+        let bound = self.bound.take().filter(|&(place, views)| {
+            is_same && views == several_views && self.graphics.packets.has(place)
+        });
+        let key = || Key::new(&stages, &state.graphics, several_views);
+        let place = match bound {
+            Some((place, _)) => place,
+            None => match self.graphics.packets.find(Some(&key()), None) {
+                Some(place) => place,
+                None => match Programs::new(&stages, &state.graphics, several_views)? {
+                    Some(programs) => self.link(Some(key()), programs)?,
+                    None => return Ok(()),
+                },
             },
         };
-        self.graphics.changed.0 |= changed;
         if std::mem::take(&mut state.vertex_buffers_changed) {
             self.graphics.causes |= Causes::BUFFERS;
         }
@@ -55,24 +60,22 @@ impl DrawEncoder<Intel> for Encoder {
         let pushes = std::mem::take(&mut state.push_changed);
         let rebinds = changed.contains(Groups::PATCH) | (state.graphics_sets.changed != 0);
         self.graphics.pushed = self.push_sets(&mut state.graphics_sets, self.graphics.pushed)?;
-        let buffers = state.vertex_buffers.map(|b| (b.address, b.size));
         let parts = Parts {
             state: &state.graphics,
-            programs: &programs,
             sets: &state.graphics_sets,
             pushed: self.graphics.pushed,
             push: &state.push,
             rebinds,
             pushes,
-            buffers: &buffers,
+            buffers: &state.vertex_buffers,
             index: state.index,
             views,
             condition: state.condition,
             is_counted: true,
             feedback: state.feedback.active.then_some(&state.feedback.buffers),
         };
-        self.draw_parts(&parts, draw)?;
-        self.bound = Some((programs, views != 0));
+        self.draw_parts(place, &parts, draw)?;
+        self.bound = Some((place, several_views));
         Ok(())
     }
 }
@@ -115,6 +118,11 @@ impl backend::Encoder<Intel> for Encoder {
     fn end_rendering(&mut self, _rendering: &Rendering<Intel>) -> Result<u8> {
         self.targets = None;
         Ok(0)
+    }
+
+    #[inline]
+    fn draw_again(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
+        self.repeat_draw(state, draw)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Intel>, dispatch: &Dispatch) -> Result<()> {

@@ -22,6 +22,7 @@ use tepui_intel_compiler::vue::Setup;
 use tepui_intel_packets::{Packet, Revision};
 use tepui_ir::Capture;
 use tepui_vulkan::Result;
+use tepui_vulkan::command::VertexBuffer;
 use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::vk;
@@ -85,8 +86,8 @@ pub struct Context<'a> {
     pub stencil: bool,
     /// Bytes of an index; 0 for draws without indices.
     pub index_bytes: u32,
-    /// Address and size in bytes of each vertex buffer.
-    pub buffers: &'a [(u64, u64); tepui_vulkan::state::MAX_VERTEX],
+    /// Vertex buffers.
+    pub buffers: &'a [VertexBuffer; tepui_vulkan::state::MAX_VERTEX],
     /// Outputs of the last stage before the rasteriser that are captured.
     pub captures: &'a [Capture],
     /// Buffers that they are captured into, while they are.
@@ -155,6 +156,16 @@ pub struct Rule {
     pub kind: Kind,
 }
 
+impl Rule {
+    /// Whether changes of groups of state or other causes change the packets.
+    pub fn depends_on(&self, groups: Groups, causes: Causes) -> bool {
+        self.groups.intersects(groups) || self.causes.intersects(causes)
+    }
+}
+
+/// Name of the rule that divides the URB among constants of stages.
+pub const PUSH_CONSTANT_ALLOCATION: &str = "urb";
+
 const fn packets(name: &'static str, groups: Groups, causes: Causes, make: Make) -> Rule {
     Rule { name, groups, causes, kind: Kind::Packets(make) }
 }
@@ -188,7 +199,7 @@ const NONE: Causes = Causes::empty();
 ///
 /// source: Mesa, genX_gfx_state.c, which says for each packet what it depends on
 pub static RULES: &[Rule] = &[
-    packets("urb", Groups::empty(), SHADERS, stages::urb),
+    packets(PUSH_CONSTANT_ALLOCATION, Groups::empty(), SHADERS, stages::urb),
     packets("vf", Groups::RESTART, Causes::INDEX, vertex::restart),
     packets("topology", any(&[Groups::TOPOLOGY, Groups::PATCH]), NONE, vertex::topology),
     packets("elements", Groups::VERTEX_ATTRIBUTES, SHADERS, vertex::elements),

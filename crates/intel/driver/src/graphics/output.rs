@@ -198,7 +198,7 @@ fn is_independent(s: &tepui_vulkan::state::GraphicsState) -> bool {
     s.blend.iter().any(|b| b.colour != b.alpha)
 }
 
-/// BLEND_STATE and its entries, one for each fragment output.
+/// BLEND_STATE and its entries, one for each fragment output up to the last one that the program writes.
 pub fn blend(c: &Context<'_>, out: &mut Out) -> Result<()> {
     out.put(&BlendState {
         alpha_to_coverage_enable: c.state.alpha_to_coverage,
@@ -206,7 +206,9 @@ pub fn blend(c: &Context<'_>, out: &mut Out) -> Result<()> {
         independent_alpha_blend_enable: is_independent(c.state),
         ..BlendState::default()
     })?;
-    (0..MAX_COLOURS).try_for_each(|k| out.put(&entry(c, k)))
+    let targets = c.fragment.map_or(0, |f| f.1.targets);
+    let count = 8 - targets.leading_zeros() as usize;
+    (0..count.max(1)).try_for_each(|k| out.put(&entry(c, k)))
 }
 
 /// 3DSTATE_BLEND_STATE_POINTERS.

@@ -8,6 +8,7 @@ use tepui_intel_packets::vertex::{
     State3dVfStatistics, State3dVfTopology, VertexBufferState, VertexComponentControl,
     VertexElementState,
 };
+use tepui_vulkan::command::VertexBuffer;
 use tepui_vulkan::state::MAX_VERTEX;
 use tepui_vulkan::{Error, Result, vk};
 
@@ -140,7 +141,7 @@ pub fn buffers(c: &Context<'_>, out: &mut Out) -> Result<()> {
     }
     out.put(&State3dVertexBuffers { dword_length: 4 * used.count_ones() - 1 })?;
     for k in (0..MAX_VERTEX).filter(|k| used >> k & 1 != 0) {
-        let (address, size) = c.buffers[k];
+        let VertexBuffer { address, size } = c.buffers[k];
         out.put(&buffer(
             c.generation,
             k as u32,

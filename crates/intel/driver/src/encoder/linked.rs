@@ -1,0 +1,260 @@
+//! Programs of draws with what follows from them, while a command buffer is recorded.
+//!
+//! Draws alternate between pipelines. [`Linked`] programs keep the packets that [`RULES`] made for them, with the version of the rest
+//! of the state that each rule depends on; [`Packets`] counts these versions, and knows what was emitted last. So binding programs
+//! again makes no packets.
+
+use std::sync::Arc;
+
+use tepui_intel_compiler::stage::VertexElement;
+use tepui_intel_compiler::vue::Setup;
+use tepui_vulkan::Result;
+use tepui_vulkan::backend::Stages;
+use tepui_vulkan::state::{GraphicsState, Groups};
+
+use super::stages::Tables;
+use crate::device::{Device, Scratch};
+use crate::family::Intel;
+use crate::graphics::{Causes, RULES};
+use crate::programs::{Programs, STAGES};
+use crate::shader::{FragmentKey, Shader, compile_error};
+
+/// Programs that a command buffer keeps linked; others are linked again.
+const MAX_LINKED: usize = 32;
+
+/// Inputs of a choice of programs ([`Programs::new`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Numbers of the shaders of [`STAGES`].
+    shaders: [Option<u64>; STAGES.len()],
+    fragment: FragmentKey,
+    patch_vertices: u32,
+    discards: bool,
+    several_views: bool,
+}
+
+impl Key {
+    /// The key of shaders and state.
+    pub fn new(shaders: &Stages<'_, Intel>, state: &GraphicsState, several_views: bool) -> Key {
+        let s = shaders;
+        let all = [s.vertex, s.control, s.evaluation, s.geometry, s.fragment];
+        Key {
+            shaders: all.map(|s| s.map(Shader::id)),
+            fragment: FragmentKey::of(state),
+            // Only tessellation depends on it.
+            patch_vertices: if s.control.is_some() { state.patch_points } else { 0 },
+            discards: state.discard,
+            several_views,
+        }
+    }
+}
+
+/// What a rule made for programs.
+#[derive(Default)]
+struct Made {
+    /// Version of the other state that it depends on; 0 if it was not made yet.
+    version: u32,
+    /// The packets, or state in memory.
+    bytes: Vec<u8>,
+    /// Address of the state, if it is in memory.
+    address: Option<u64>,
+}
+
+/// Programs, and what follows from them.
+pub struct Linked {
+    /// Number among all that the command buffer linked.
+    number: u64,
+    key: Option<Key>,
+    /// The programs.
+    pub programs: Programs,
+    /// Sources of the fragment's attributes.
+    pub setup: Setup,
+    /// Address and logarithm of the KiB of scratch memory of each stage.
+    pub scratch: [(u64, u32); STAGES.len()],
+    /// Vertices read the numbers of the first vertex or instance.
+    pub reads_ids: bool,
+    /// Vertices read the number of the draw.
+    pub reads_draw: bool,
+    /// Binding tables and samplers of each stage, as they were made last.
+    pub tables: [Tables; STAGES.len()],
+    made: Vec<Made>,
+}
+
+impl Linked {
+    /// Programs with their setup; gives the scratch memory that they use, too.
+    ///
+    /// # Errors
+    /// When stages do not fit together, or there is no memory.
+    pub fn new(
+        device: &Device,
+        key: Option<Key>,
+        programs: Programs,
+    ) -> Result<(Linked, Vec<Arc<Scratch>>)> {
+        let inputs = programs.fragment()?.map_or(&[][..], |f| &f.1.inputs);
+        let setup = programs.outputs()?.vue.setup(inputs).map_err(|e| compile_error(&e))?;
+        let mut scratch = [(0, 0); STAGES.len()];
+        let mut memory = Vec::new();
+        for ((to, stage), v) in scratch.iter_mut().zip(STAGES).zip(&programs.stages) {
+            let bytes = v.as_ref().map_or(0, |v| v.scratch);
+            if let Some(s) = device.scratch(stage, bytes)? {
+                *to = (s.memory.address, s.log2_kib);
+                memory.push(s);
+            }
+        }
+        let elements = &programs.vertex()?.1.elements;
+        let reads_ids = elements.iter().any(|e| {
+            matches!(e, VertexElement::Ids { first_vertex, first_instance, .. }
+                if *first_vertex || *first_instance)
+        });
+        let reads_draw = elements.contains(&VertexElement::DrawIndex);
+        let tables = Default::default();
+        let made = (0..RULES.len()).map(|_| Made::default()).collect();
+        let number = 0;
+        let linked =
+            Linked { number, key, programs, setup, scratch, reads_ids, reads_draw, tables, made };
+        Ok((linked, memory))
+    }
+}
+
+impl Linked {
+    /// What a rule made.
+    pub fn bytes(&self, rule: usize) -> &[u8] {
+        &self.made[rule].bytes
+    }
+
+    /// Address of the state that a rule made, if it is in memory.
+    pub fn address(&self, rule: usize) -> Option<u64> {
+        self.made[rule].address
+    }
+
+    /// Notes that the state is in memory.
+    pub fn set_address(&mut self, rule: usize, address: u64) {
+        self.made[rule].address = Some(address);
+    }
+}
+
+/// The linked programs of a command buffer, and the packets that it has emitted.
+#[derive(Default)]
+pub struct Packets {
+    /// Places of linked programs; that of those in use is empty while a draw uses them.
+    linked: Vec<Option<Box<Linked>>>,
+    /// Programs that were linked so far: they are put in places in turn.
+    count: u64,
+    /// The programs of the last draw.
+    current: Option<Place>,
+    /// Version of the state besides programs of each rule.
+    versions: Vec<u32>,
+    /// Bytes of each rule that were emitted last.
+    emitted: Vec<Vec<u8>>,
+}
+
+/// A place among linked programs, with the number of those that were put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(usize, u64);
+
+impl Packets {
+    /// The programs of a key, or those that are the same and have none.
+    pub fn find(&self, key: Option<&Key>, programs: Option<&Programs>) -> Option<Place> {
+        let found = |l: &Linked| match key {
+            Some(_) => l.key.as_ref() == key,
+            None => l.key.is_none() && programs.is_some_and(|p| p.is_same(&l.programs)),
+        };
+        let mut all = self.linked.iter().enumerate().filter_map(|(k, l)| Some((k, l.as_deref()?)));
+        all.find(|(_, l)| found(l)).map(|(k, l)| Place(k, l.number))
+    }
+
+    /// Adds programs, in place of the oldest ones if there are many.
+    pub fn add(&mut self, mut linked: Linked) -> Place {
+        let at = self.count as usize % MAX_LINKED;
+        linked.number = self.count;
+        self.count += 1;
+        let place = Place(at, linked.number);
+        match self.linked.get_mut(at) {
+            Some(old) => *old = Some(Box::new(linked)),
+            None => self.linked.push(Some(Box::new(linked))),
+        }
+        place
+    }
+
+    /// Whether programs are still in their place.
+    pub fn has(&self, Place(at, number): Place) -> bool {
+        self.linked.get(at).and_then(Option::as_ref).is_some_and(|l| l.number == number)
+    }
+
+    /// Takes programs out for a draw; returns whether they are others than those of the last one.
+    pub fn take(&mut self, place: Place) -> Option<(Box<Linked>, bool)> {
+        let linked = self.linked.get_mut(place.0)?.take_if(|l| l.number == place.1)?;
+        Some((linked, self.current.replace(place) != Some(place)))
+    }
+
+    /// Puts programs back.
+    pub fn put(&mut self, linked: Box<Linked>) {
+        let at = linked.number as usize % MAX_LINKED;
+        self.linked[at] = Some(linked);
+    }
+
+    /// Counts changes of state besides programs, and gives the rules whose packets may have changed.
+    pub fn changed(
+        &mut self,
+        groups: Groups,
+        causes: Causes,
+    ) -> impl Iterator<Item = usize> + use<> {
+        self.versions.resize(RULES.len(), 1);
+        self.emitted.resize_with(RULES.len(), Vec::new);
+        let others = causes.difference(Causes::SHADERS);
+        for (version, rule) in self.versions.iter_mut().zip(RULES) {
+            *version += u32::from(rule.depends_on(groups, others));
+        }
+        (0..RULES.len()).filter(move |&k| RULES[k].depends_on(groups, causes))
+    }
+
+    /// Makes the bytes of a rule for programs, if they are not there or state besides programs has changed.
+    ///
+    /// # Errors
+    /// Those of `make`, which gets memory that it may reuse.
+    pub fn make(
+        &self,
+        linked: &mut Linked,
+        rule: usize,
+        make: impl FnOnce(&Linked, Vec<u8>) -> Result<Vec<u8>>,
+    ) -> Result<()> {
+        let version = self.versions[rule];
+        if linked.made[rule].version != version {
+            let spare = std::mem::take(&mut linked.made[rule].bytes);
+            let bytes = make(linked, spare)?;
+            linked.made[rule] = Made { version, bytes, address: None };
+        }
+        Ok(())
+    }
+
+    /// Whether the bytes of a rule are others than what was emitted last; notes them as emitted.
+    pub fn differs(&mut self, linked: &Linked, rule: usize) -> bool {
+        let (bytes, emitted) = (&linked.made[rule].bytes, &mut self.emitted[rule]);
+        if emitted == bytes {
+            return false;
+        }
+        emitted.clone_from(bytes);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_count_changes_besides_programs() {
+        let mut packets = Packets::default();
+        let rule = |name| RULES.iter().position(|r| r.name == name).unwrap();
+        let [fragment, blend, viewports] = ["fragment", "blend", "viewports"].map(rule);
+        let all: Vec<_> = packets.changed(Groups::empty(), Causes::SHADERS).collect();
+        assert!(all.contains(&fragment) && all.contains(&blend) && !all.contains(&viewports));
+        // Other programs leave what other programs' packets follow from.
+        assert!(packets.versions.iter().all(|&v| v == 1));
+        let all: Vec<_> = packets.changed(Groups::BLEND_EQUATION, Causes::empty()).collect();
+        assert!(!all.contains(&fragment) && all.contains(&blend));
+        assert_eq!((packets.versions[fragment], packets.versions[blend]), (1, 2));
+        packets.changed(Groups::empty(), Causes::RENDERING).for_each(drop);
+        assert_eq!((packets.versions[fragment], packets.versions[blend]), (2, 3));
+    }
+}
