@@ -57,6 +57,25 @@ fn expect(generation: Generation, body: &str, expected: &[(Opcode, usize)]) {
 const BOTH: [Generation; 2] = [Generation::Gen9, Generation::Gen12];
 
 #[test]
+fn a_loop_that_ends_with_its_condition_has_no_break() {
+    let body = "    %10:b32 = loop (%11:b32 = %1) {
+      %12:b32 = load_buffer[align 4] %5, %11
+      %13:b32 = iadd %12, %11
+      %14:b1 = slt %13, %7
+      if %14 {
+        yield
+      } else {
+        break %13
+      }
+      continue %13
+    }
+    %90:b32 = iadd %10, %1";
+    for generation in BOTH {
+        expect(generation, body, &[(Opcode::Break, 0), (Opcode::While, 1)]);
+    }
+}
+
+#[test]
 fn a_conjunction_is_two_comparisons() {
     let body = "    %10:b1 = slt %7, %3
     %11:b1 = slt %1, %7

@@ -81,8 +81,13 @@ fn annotations_are_needed() {
         }
     }
     println!("{counts:?}");
+    let mut total = [0, 0];
     for (name, [noticed, all]) in counts {
-        let [missed, few] = [all - noticed, if name == "set" { all / 10 } else { all / 200 }];
+        let [missed, few] = [all - noticed, if name == "set" { all / 10 } else { all / 50 }];
         assert!(all > 100 && missed <= few, "{name}: {noticed} of {all}");
+        if name != "set" {
+            total = [total[0] + missed, total[1] + all];
+        }
     }
+    assert!(1000 * total[0] <= total[1], "{} of {} are not noticed", total[0], total[1]);
 }

@@ -198,7 +198,9 @@ fn rotation(blocks: &[CodeBlock<mir::Inst>], header: usize) -> Option<Rotation> 
 }
 
 fn end_loop(e: &mut Emit, blocks: &[CodeBlock<mir::Inst>]) {
-    let Some(Frame::Loop { first, rotation, ends, pending }) = e.flow.frames.pop() else { return };
+    let Some(Frame::Loop { first, rotation, mut ends, mut pending }) = e.flow.frames.pop() else {
+        return;
+    };
     // Channels that continue wait for the end, where the condition would be made without them.
     let continues = ends.iter().any(|&end| e.out.insts[end].opcode == Opcode::Cont);
     let exit = ends.first().copied().filter(|&exit| e.out.insts[exit].opcode == Opcode::Break);
@@ -215,7 +217,17 @@ fn end_loop(e: &mut Emit, blocks: &[CodeBlock<mir::Inst>]) {
             }
             (e.branch(Opcode::While, Some(rotation.stays)), exit + 1)
         }
-        _ => (e.branch(Opcode::While, None), first),
+        _ => {
+            // A break of some channels right before the end: the others go on.
+            let last =
+                ends.last().copied().filter(|_| !continues).filter(|&at| e.ends_with_break(at));
+            let stays = last.map(|at| {
+                (ends.pop(), pending.retain(|&p| p != at));
+                let Predicate { control, inverse } = e.pop_branch().predicate;
+                Predicate { control, inverse: !inverse }
+            });
+            (e.branch(Opcode::While, stays), first)
+        }
     };
     e.out.targets[at].jip = Some(to);
     e.jump_to(&pending, at);
@@ -251,6 +263,20 @@ impl Emit {
             (inst.predicate, inst.flag) = (predicate, CONDITION);
         }
         self.push(inst)
+    }
+
+    /// Whether the last instruction is a break of some channels, at this index.
+    fn ends_with_break(&self, at: usize) -> bool {
+        at + 1 == self.out.insts.len()
+            && self.out.insts[at].opcode == Opcode::Break
+            && self.out.insts[at].predicate.control == 1
+    }
+
+    /// Takes the last instruction back.
+    fn pop_branch(&mut self) -> Inst {
+        self.out.targets.pop();
+        self.out.origins.pop();
+        self.out.insts.pop().unwrap_or(Inst::new(self.generation, Opcode::Nop))
     }
 
     /// Suspends the channels of squares that have no bit in a flag.
