@@ -72,6 +72,20 @@ impl<T: Mapped> Pool<T> {
         }
         Ok(PoolPiece { pool: self.clone(), address, size })
     }
+
+    /// The first `N` bytes at an address, if it is in a chunk of the pool.
+    pub fn read<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let state = self.state();
+        let mut chunks = state.chunks.iter();
+        let (chunk, at) = chunks.find_map(|c| {
+            let at = address.checked_sub(c.address())?;
+            (at.checked_add(N as u64)? <= c.size()).then_some((c, at))
+        })?;
+        let mut bytes = [0; N];
+        // SAFETY: the range is inside of the mapping; pieces are written before others know their addresses.
+        unsafe { chunk.host().add(at as usize).copy_to_nonoverlapping(bytes.as_mut_ptr(), N) }
+        Some(bytes)
+    }
 }
 
 impl<T: Mapped> PoolPiece<T> {
@@ -134,6 +148,8 @@ mod tests {
         assert_eq!(bytes[8..24], [4, 4, 4, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9]);
         assert_eq!(bytes[24], 2, "a write past the end of a piece is dropped");
         drop(state);
+        assert_eq!(pool.read(0x1020), Some([2; 4]));
+        assert_eq!([0x1006, 0x1046, u64::MAX].map(|at| pool.read::<4>(at)), [None; 3]);
         let large = pool.place(&[5; 200], 0, new(0x2000)).unwrap();
         assert_eq!(large.address, 0x2000);
     }

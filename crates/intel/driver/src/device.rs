@@ -67,10 +67,10 @@ pub struct Scratch {
 pub struct Device {
     /// The kernel's side.
     pub kernel: Arc<Kernel>,
-    code: Arc<Pool>,
-    bindless: Arc<Pool>,
-    samplers: Arc<Pool>,
-    borders: Arc<Pool>,
+    code: Pool,
+    bindless: Pool,
+    samplers: Pool,
+    borders: Pool,
     uploads: [Mutex<Recycled<Bo>>; 3],
     /// Scratch memory by stage and the logarithm of the KiB of a thread: threads of several stages run at once.
     scratch: Mutex<BTreeMap<(u8, u32), Arc<Scratch>>>,
