@@ -25,6 +25,7 @@
 //! - [`fold_offsets`] puts constant offsets into accesses; [`alignment`] finds what is aligned; [`preamble`] plans which uniform
 //!   computations run once, [`push_words`] chooses words of uniform buffers for registers, and [`join_lanes`] joins
 //!   operations on small scalars.
+//! - [`side_effects`] lets invocations of fragment shaders go on after a discard, and keeps them and helpers from writing.
 //! - [`multiview`] writes the layer of a view.
 //! - [`null_images`] and [`reductions`] give image operations what a texture unit lacks: null descriptors, and samplers that take
 //!   minima and maxima; [`image_op`] is what such passes share.
@@ -82,6 +83,7 @@ pub mod rewrite;
 pub mod roll_float64;
 pub mod rules;
 pub mod scalarise;
+pub mod side_effects;
 pub mod simplify;
 pub mod sink;
 pub mod split;

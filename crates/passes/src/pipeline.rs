@@ -60,6 +60,10 @@ pub const PASSES: &[Pass] = &[
         name: "join_lanes",
         run: |s| crate::join_lanes::run(s, &crate::join_lanes::Shape::default()),
     },
+    Pass {
+        name: "side_effects",
+        run: |s| crate::side_effects::run(s, crate::side_effects::Options::all()),
+    },
     Pass { name: "lower_vars", run: crate::lower_vars::run },
     Pass { name: "lower_buffers", run: crate::lower_buffers::run },
     Pass {

@@ -57,7 +57,7 @@ use tepui_passes::pipeline::Pipeline;
 use tepui_passes::target::{Target, lower_textures};
 use tepui_passes::{
     flatten_discards, fold_offsets, join_branches, lower_quads, multiview, nan_selects, preamble,
-    sink, vectorise,
+    side_effects, sink, vectorise,
 };
 use tepui_regalloc::{schedule, spill};
 
@@ -204,7 +204,15 @@ fn images(s: &mut Shader, t: &Target, options: &Options, p: &mut Pipeline<'_>) -
 
 fn lower_rest(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) {
     p.run(s, "lower_io");
-    if p.with(s, "effects", abi::effects::run) {
+    // With early fragment tests, a discarded invocation keeps its depth and loses only its colours. The hardware drops plain
+    // stores of helpers by itself, but not in programs that run for each sample, and never atomics. source: Mesa,
+    // agx_nir_lower_frag_sidefx.c
+    let options = side_effects::Options {
+        records_discards: s.info.early_tests,
+        guards_helpers: true,
+        all_samples: 0xff,
+    };
+    if p.with(s, "side_effects", |s| side_effects::run(s, options)) {
         for name in ["promote", "control", "simplify", "dce"] {
             p.run(s, name);
         }

@@ -354,7 +354,7 @@ impl Shader {
         let passes_primitive = ir.info.stage == Stage::Vertex && pull::passes_primitive(&ir);
         let number = Attrs::Builtin(Builtin::PrimitiveId);
         let reads_primitive = ir.any(|s, _, i| s.insts[i].attrs == number);
-        let writes_memory = tepui_agx_compiler::abi::effects::writes_memory(&ir);
+        let writes_memory = tepui_passes::side_effects::writes_memory(&ir);
         let mains = Mains::default();
         let reads_attachments = ir.resources.values().any(|r| r.kind == ResKind::InputAttachment);
         let shader = Shader {

@@ -7,7 +7,7 @@
 //! - [`prepare`]: the passes of [`tepui_passes`] in the order in which Valhall needs them; [`mod@target`] has their parameters
 //! - [`interface`]: resource tables and fast-access uniforms, between a program and its driver; [`preload`]: the registers that
 //!   hold something at the start
-//! - [`stage`]: properties of graphics programs; `effects`: discards
+//! - [`stage`]: properties of graphics programs; `tepui_passes::side_effects`: discards
 //! - `select`: instruction selection, which keeps the hardware's rules for uniforms and constants
 //! - [`mir`]: the machine IR, which [`tepui_backend`] optimises, schedules and gives registers
 //! - `emit`: branches, dependency slots, the flow field, marks of last uses, encoding
@@ -15,7 +15,6 @@
 //!
 //! Start reading at [`compile`].
 
-mod effects;
 mod emit;
 pub mod error;
 pub mod interface;
@@ -43,7 +42,7 @@ use tepui_ir::{Access, Attrs, Inst, Loc, Op, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
 use tepui_passes::{
     flatten_discards, fold_offsets, lower_buffers, lower_quads, nan_selects, push_words,
-    uniform_operands, vectorise,
+    side_effects, uniform_operands, vectorise,
 };
 use tepui_regalloc::Error as RegistersError;
 
@@ -210,7 +209,14 @@ fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
     p.with(s, "lower_images", lower_images::run);
     p.run(s, "lower_atomics");
     p.run(s, "lower_io");
-    if p.with(s, "effects", effects::run) {
+    // The hardware's discard ends the thread, at which other lanes may still look.
+    let asks = s.any(|s, _, i| s.insts[i].op == Op::IsHelper);
+    let options = side_effects::Options {
+        records_discards: asks || stage::needs_helpers(s),
+        guards_helpers: false,
+        all_samples: 0xffff,
+    };
+    if p.with(s, "side_effects", |s| side_effects::run(s, options)) {
         for name in ["promote", "control", "simplify", "dce"] {
             p.run(s, name);
         }

@@ -1,9 +1,9 @@
 //! Properties of programs of graphics stages, which drivers need.
 
-use crate::effects;
 use crate::error::{Error, Result};
 use crate::stats::Stats;
-use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, Shader};
+use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, Props, Shader};
+use tepui_passes::side_effects;
 
 /// Bytes of a location of varyings.
 pub const LOCATION_BYTES: u32 = 16;
@@ -79,9 +79,17 @@ pub struct FragmentInfo {
     pub locations: u32,
 }
 
+/// Whether lanes look at each other, so that those without a fragment must be there.
+pub(crate) fn needs_helpers(s: &Shader) -> bool {
+    s.any(|s, _, i| {
+        let op = s.insts[i].op;
+        op.props().contains(Props::CONVERGENT) && op != Op::Barrier
+    })
+}
+
 /// Finds the properties of a vertex shader.
 pub(crate) fn vertex(s: &Shader) -> Result<VertexInfo> {
-    if effects::has_side_effects(s) {
+    if side_effects::writes_memory(s) {
         // The hardware shades vertices that no draw has.
         return Err(Error::Feature("a vertex shader that writes memory"));
     }
@@ -109,9 +117,9 @@ pub(crate) fn vertex(s: &Shader) -> Result<VertexInfo> {
 /// Finds the properties of a fragment shader.
 pub(crate) fn fragment(s: &Shader) -> FragmentInfo {
     let mut info = FragmentInfo {
-        discards: effects::discards(s),
-        side_effects: effects::has_side_effects(s),
-        helpers: effects::needs_helpers(s),
+        discards: side_effects::discards(s),
+        side_effects: side_effects::writes_memory(s),
+        helpers: needs_helpers(s),
         per_sample: s.info.per_sample,
         early_tests: s.info.early_tests,
         ..FragmentInfo::default()

@@ -57,7 +57,7 @@ fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {
 }
 
 /// Ends fragments of culled primitives before early tests, which would count them and write their depth. Runs after
-/// [`super::effects`], which makes variables of a shader's own discards: they come after the tests.
+/// [`tepui_passes::side_effects`], which makes variables of a shader's own discards: they come after the tests.
 pub fn cull_before_tests(s: &mut Shader, interface: &Interface) {
     let Interface::Fragment(f) = interface else { return };
     if !s.info.early_tests || !matches!(f.colours, Colours::Tile(_)) || f.prolog.cull_distances == 0

@@ -14,7 +14,6 @@ pub mod attachment;
 pub mod attribute;
 pub mod capture;
 pub mod colour;
-pub mod effects;
 pub mod parts;
 pub mod spilled;
 pub mod tile;

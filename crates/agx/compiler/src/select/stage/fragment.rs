@@ -2,13 +2,14 @@
 //! stencil tests run.
 
 use super::coefficients::coefficients;
-use crate::abi::{self, Colours, effects, tile};
+use crate::abi::{self, Colours, tile};
 use crate::error::Result;
 use crate::mir::{Comp, Val};
 use crate::varyings::{Coefficients, FragmentTable, Origin, Shading};
 use std::collections::BTreeMap;
 use tepui_backend::builder::OpenLoop;
-use tepui_ir::{Attrs, Builtin, Inst, IoLoc, Op, Sampling, Shader};
+use tepui_ir::{Attrs, Builtin, Inst, IoLoc, Op, Props, Sampling, Shader};
+use tepui_passes::side_effects;
 
 /// Position of the depth and stencil tests in the program.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -122,8 +123,8 @@ impl State {
         let does = Effects::new(s);
         let mut t = FragmentTable {
             per_sample: s.info.per_sample || does.per_sample || interface.per_sample,
-            writes_memory: effects::writes_memory(s),
-            reads_lanes: effects::reads_lanes(s),
+            writes_memory: side_effects::writes_memory(s),
+            reads_lanes: s.any(|s, _, i| s.insts[i].op.props().contains(Props::CONVERGENT)),
             kills: does.kills || does.mask,
             ..FragmentTable::default()
         };
@@ -135,7 +136,7 @@ impl State {
         let mut tests = if !decides {
             Tests::Elsewhere
         } else if early {
-            // Of a shader's own discards `effects` has left none: these are those of culled primitives.
+            // Of a shader's own discards `side_effects` has left none: these are those of culled primitives.
             does.last_kill.map_or(Tests::First, Tests::Culled)
         } else if epilog || interface.colours == Colours::None {
             Tests::Elsewhere

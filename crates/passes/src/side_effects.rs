@@ -1,60 +1,88 @@
-//! Discards in fragment shaders.
+//! Writes and discards of fragment shaders where invocations go on after a discard.
 //!
-//! The hardware's discard ends the thread. Where other lanes may still look at it — for derivatives and levels of detail, and in
-//! subgroup operations — the thread goes on: a variable records the discard, memory is no longer written, and the sample mask is
-//! empty in the end.
+//! Helper invocations must not write memory, nor must those that were discarded. Where the hardware does not see to it, a write is
+//! put into a branch. A variable records the discard, and the sample mask of a discarded invocation is empty in the end.
 
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{
-    Attrs, Builder, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Props, Region, Sampling,
-    Shader, Stage, Type, Value, Var, VarData,
+    Attrs, Builder, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Region, Sampling, Shader,
+    Stage, Type, Value, Var, VarData,
 };
 
+/// The parts of the pass that a GPU needs for a shader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Discards are recorded; else they stay as they are.
+    pub records_discards: bool,
+    /// Writes of helper invocations are left out; else the hardware does that.
+    pub guards_helpers: bool,
+    /// The sample mask of an invocation that writes none.
+    pub all_samples: u32,
+}
+
+impl Options {
+    /// All parts.
+    #[must_use]
+    pub const fn all() -> Options {
+        Options { records_discards: true, guards_helpers: true, all_samples: 0xffff }
+    }
+}
+
 /// Whether an operation writes memory that others see.
-fn writes(op: Op) -> bool {
-    use Op::{AtomicBuffer, AtomicGlobal, ImageAtomic, ImageStore, StoreBuffer, StoreGlobal};
-    matches!(op, AtomicBuffer | AtomicGlobal | ImageAtomic | ImageStore | StoreBuffer | StoreGlobal)
+#[must_use]
+pub const fn is_write(op: Op) -> bool {
+    matches!(
+        op,
+        Op::StoreBuffer
+            | Op::StoreGlobal
+            | Op::StoreOffset
+            | Op::AtomicBuffer
+            | Op::AtomicGlobal
+            | Op::AtomicOffset
+            | Op::ImageStore
+            | Op::ImageAtomic
+    )
 }
 
 /// Whether a shader writes memory that others see.
-pub(crate) fn has_side_effects(s: &Shader) -> bool {
-    s.any(|s, _, i| writes(s.insts[i].op))
-}
-
-/// Whether lanes look at each other, so that those without a fragment must be there.
-pub(crate) fn needs_helpers(s: &Shader) -> bool {
-    s.any(|s, _, i| {
-        let op = s.insts[i].op;
-        op.props().contains(Props::CONVERGENT) && op != Op::Barrier
-    })
+#[must_use]
+pub fn writes_memory(s: &Shader) -> bool {
+    s.any(|s, _, i| is_write(s.insts[i].op))
 }
 
 /// Whether a shader discards.
-pub(crate) fn discards(s: &Shader) -> bool {
+#[must_use]
+pub fn discards(s: &Shader) -> bool {
     s.any(|s, _, i| matches!(s.insts[i].op, Op::Demote | Op::DemoteIf))
 }
 
 /// Runs the pass; variables are left to be promoted.
-pub(crate) fn run(s: &mut Shader) -> bool {
-    let asks = s.any(|s, _, i| s.insts[i].op == Op::IsHelper);
-    if s.info.stage != Stage::Fragment || !discards(s) || !(asks || needs_helpers(s)) {
+pub fn run(s: &mut Shader, options: Options) -> bool {
+    if s.info.stage != Stage::Fragment {
         return false;
     }
-    let demoted = s.vars.push(VarData { ty: Type::B1, len: None, name: String::new() });
-    let mut pass = Effects { demoted, names: SecondaryMap::new() };
+    let demoted = (options.records_discards && discards(s))
+        .then(|| s.vars.push(VarData { ty: Type::B1, len: None, name: String::new() }));
+    if demoted.is_none() && !(options.guards_helpers && writes_memory(s)) {
+        return false;
+    }
+    let mut pass = SideEffects { options, demoted, names: SecondaryMap::new() };
     let root = s.root;
     pass.region(s, root);
-    mask_samples(s, demoted);
+    if let Some(v) = demoted {
+        mask_samples(s, v, options.all_samples);
+    }
     true
 }
 
-struct Effects {
-    demoted: Var,
+struct SideEffects {
+    options: Options,
+    demoted: Option<Var>,
     names: SecondaryMap<Value, PackedOption<Value>>,
 }
 
-impl Effects {
+impl SideEffects {
     fn region(&mut self, s: &mut Shader, r: Region) {
         for i in std::mem::take(&mut s.regions[r].insts) {
             for k in 0..s.args(i).len() {
@@ -78,27 +106,35 @@ impl Effects {
         let (args, results) = (s.args(i).to_vec(), s.results(i).to_vec());
         let mut b = Builder::at(s, r);
         b.loc = loc;
-        match op {
-            Op::Demote => {
+        match (op, self.demoted) {
+            (Op::Demote, Some(v)) => {
                 let yes = b.bool(true);
-                b.store_var(self.demoted, yes, None);
+                b.store_var(v, yes, None);
             }
-            Op::DemoteIf => {
-                let before = b.load_var(self.demoted, None);
+            (Op::DemoteIf, Some(v)) => {
+                let before = b.load_var(v, None);
                 let now = b.binary(Op::IOr, before, args[0]);
-                b.store_var(self.demoted, now, None);
+                b.store_var(v, now, None);
             }
-            Op::IsHelper => {
-                let first = Attrs::Builtin(Builtin::HelperInvocation);
-                let first = b.value(Op::LoadBuiltin, first, &[], Type::B1);
-                let demoted = b.load_var(self.demoted, None);
+            (Op::IsHelper, Some(v)) => {
+                let first = b.value(Op::IsHelper, Attrs::None, &[], Type::B1);
+                let demoted = b.load_var(v, None);
                 self.names[results[0]] = b.binary(Op::IOr, first, demoted).into();
             }
-            op if writes(op) => {
-                let demoted = b.load_var(self.demoted, None);
+            (op, demoted) if is_write(op) => {
+                let helper = self
+                    .options
+                    .guards_helpers
+                    .then(|| b.value(Op::IsHelper, Attrs::None, &[], Type::B1));
+                let demoted = demoted.map(|v| b.load_var(v, None));
+                let is_off = match (helper, demoted) {
+                    (Some(helper), Some(demoted)) => b.binary(Op::IOr, helper, demoted),
+                    (Some(one), None) | (None, Some(one)) => one,
+                    (None, None) => return false,
+                };
                 let tys: Vec<Type> = results.iter().map(|&v| b.shader.ty(v)).collect();
                 let (skip, write) = (b.shader.make_region(), b.shader.make_region());
-                let branch = b.if_(demoted, skip, write, &tys);
+                let branch = b.if_(is_off, skip, write, &tys);
                 let outer = b.shader.results(branch).to_vec();
                 let mut b = Builder::at(s, skip);
                 let zeros: Vec<Value> = tys.iter().map(|&ty| b.splat_bits(ty, 0)).collect();
@@ -116,7 +152,7 @@ impl Effects {
 }
 
 /// Begins with no discard, and ends with an empty sample mask where there was one.
-fn mask_samples(s: &mut Shader, demoted: Var) {
+fn mask_samples(s: &mut Shader, demoted: Var, all_samples: u32) {
     let slot = IoSlot {
         loc: IoLoc::Builtin(Builtin::SampleMask),
         component: 0,
@@ -140,7 +176,7 @@ fn mask_samples(s: &mut Shader, demoted: Var) {
             }
             (Op::Yield, _) => {
                 let mut b = Builder::at(s, root);
-                let all = mask.unwrap_or_else(|| b.u32(0xffff));
+                let all = mask.unwrap_or_else(|| b.u32(all_samples));
                 let (none, gone) = (b.u32(0), b.load_var(demoted, None));
                 let left = b.select(gone, none, all);
                 let zero = b.u32(0);
