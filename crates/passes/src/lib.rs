@@ -99,5 +99,6 @@ pub mod vectorise;
 
 mod access;
 pub mod alignment;
+pub mod attachments;
 pub mod edit;
 pub use edit::{Consts, Renames};

@@ -74,6 +74,7 @@ const MALI_GROUPS: &[&str] = &[
     "algorithms",
     "atomics",
     "blend",
+    "blend_advanced",
     "blocks",
     "border",
     "codecs",
@@ -125,6 +126,7 @@ const MALI_GROUPS: &[&str] = &[
     "u64",
     "u8",
     "view",
+    "ycbcr",
 ];
 
 /// Groups that Tepui's driver runs on a render node, too.

@@ -43,7 +43,20 @@ pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures
     let is_known = |(p, s): (&Plane, &FormatSupport)| {
         hw(p.format).is_some() && (s.texturable || s.depth_stencil)
     };
-    if f.info().is_planar() || !all.iter().zip(&supports).all(is_known) {
+    if !all.iter().zip(&supports).all(is_known) {
+        return out;
+    }
+    if f.info().is_planar() {
+        // Planes are sampled one by one; programs put them together.
+        out.optimal = TRANSFER
+            | F::HOST_IMAGE_TRANSFER
+            | F::SAMPLED_IMAGE
+            | F::SAMPLED_IMAGE_FILTER_LINEAR
+            | F::SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER
+            | F::MIDPOINT_CHROMA_SAMPLES
+            | F::COSITED_CHROMA_SAMPLES
+            | F::DISJOINT;
+        out.linear = out.optimal;
         return out;
     }
     out.optimal = TRANSFER | F::HOST_IMAGE_TRANSFER | F::SAMPLED_IMAGE;

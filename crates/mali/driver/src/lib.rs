@@ -289,7 +289,7 @@ impl Backend for Mali {
         stages.vertex.map(|v| v.of(views)).transpose()?;
         if let Some(fragment) = stages.fragment.filter(|_| !state.discard) {
             let blending = Blending::new(state, &state.colour_formats)?;
-            fragment.of(Key::of_fragment(state, blending.lowered))?;
+            fragment.fragment(state, blending.lowered, &state.colour_formats)?;
         }
         Ok(())
     }

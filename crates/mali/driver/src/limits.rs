@@ -4,10 +4,11 @@
 //! compiler and the encoder have so far.
 
 use tepui_mali_chips::Chip;
-use tepui_vulkan::backend::{PhysicalInfo, SetMemory};
+use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::promoted::{Features, Properties};
+use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
@@ -22,6 +23,8 @@ const VENDOR_ID: u32 = 0x13b5;
 pub const SUBGROUP_SIZE: u32 = 16;
 /// Descriptors of a kind that a set has. Tables are indexed with 24 bits.
 const MAX_DESCRIPTORS: u32 = 1 << 16;
+/// Descriptors of a kind that are updated after they are bound.
+const MAX_LATE: u32 = 1 << 20;
 /// Images and samplers of a kind that a set has.
 const MAX_SAMPLED: u32 = 1 << 16;
 /// Buffers with dynamic offsets in all sets, of each kind.
@@ -52,6 +55,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_buffer_device_address", 1),
     ("VK_KHR_depth_stencil_resolve", 1),
     ("VK_KHR_draw_indirect_count", 1),
+    ("VK_KHR_dynamic_rendering_local_read", 1),
     ("VK_KHR_external_memory", 1),
     ("VK_KHR_external_memory_fd", 1),
     ("VK_KHR_global_priority", 1),
@@ -62,9 +66,13 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance2", 1),
     ("VK_KHR_maintenance3", 1),
     ("VK_KHR_maintenance4", 2),
+    ("VK_KHR_maintenance5", 1),
+    ("VK_KHR_maintenance6", 1),
     ("VK_KHR_multiview", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
+    ("VK_KHR_robustness2", 1),
     ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
+    ("VK_KHR_sampler_ycbcr_conversion", 14),
     ("VK_KHR_shader_draw_parameters", 1),
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
@@ -78,26 +86,34 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_vulkan_memory_model", 3),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_blend_operation_advanced", 2),
     ("VK_EXT_color_write_enable", 1),
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
+    ("VK_EXT_descriptor_indexing", 2),
+    ("VK_EXT_dynamic_rendering_unused_attachments", 1),
     ("VK_EXT_extended_dynamic_state", 1),
     ("VK_EXT_extended_dynamic_state2", 1),
+    ("VK_EXT_extended_dynamic_state3", 2),
     ("VK_EXT_external_memory_dma_buf", 1),
     ("VK_EXT_global_priority", 2),
     ("VK_EXT_global_priority_query", 1),
+    ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_image_robustness", 1),
     ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_line_rasterization", 1),
     ("VK_EXT_load_store_op_none", 1),
     ("VK_EXT_multi_draw", 1),
+    ("VK_EXT_mutable_descriptor_type", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
     ("VK_EXT_pipeline_robustness", 1),
     ("VK_EXT_primitive_topology_list_restart", 1),
     ("VK_EXT_provoking_vertex", 1),
+    ("VK_EXT_robustness2", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
@@ -107,6 +123,9 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
+    ("VK_EXT_ycbcr_2plane_444_formats", 1),
+    ("VK_EXT_ycbcr_image_arrays", 1),
+    ("VK_VALVE_mutable_descriptor_type", 1),
 ];
 
 /// Operations of subgroups.
@@ -229,6 +248,13 @@ macro_rules! on {
     };
 }
 
+/// Adds structures of features.
+macro_rules! answer {
+    ($to:expr, $($Type:ident { $($field:ident),* $(,)? })*) => {
+        $($to.add(on!($Type { $($field),* }));)*
+    };
+}
+
 /// Features of Vulkan 1.0.
 fn features() -> vk::PhysicalDeviceFeatures {
     on!(PhysicalDeviceFeatures {
@@ -274,6 +300,7 @@ fn core_features() -> Features {
             storage_push_constant16,
             multiview,
             shader_draw_parameters,
+            sampler_ycbcr_conversion,
             variable_pointers_storage_buffer,
             variable_pointers,
         }),
@@ -286,6 +313,20 @@ fn core_features() -> Features {
             storage_push_constant8,
             shader_float16,
             shader_int8,
+            descriptor_indexing,
+            shader_input_attachment_array_dynamic_indexing,
+            shader_uniform_texel_buffer_array_dynamic_indexing,
+            shader_storage_texel_buffer_array_dynamic_indexing,
+            descriptor_binding_uniform_buffer_update_after_bind,
+            descriptor_binding_sampled_image_update_after_bind,
+            descriptor_binding_storage_image_update_after_bind,
+            descriptor_binding_storage_buffer_update_after_bind,
+            descriptor_binding_uniform_texel_buffer_update_after_bind,
+            descriptor_binding_storage_texel_buffer_update_after_bind,
+            descriptor_binding_update_unused_while_pending,
+            descriptor_binding_partially_bound,
+            descriptor_binding_variable_descriptor_count,
+            runtime_descriptor_array,
             scalar_block_layout,
             uniform_buffer_standard_layout,
             shader_subgroup_extended_types,
@@ -296,6 +337,8 @@ fn core_features() -> Features {
             vulkan_memory_model_device_scope,
         }),
         v13: on!(PhysicalDeviceVulkan13Features {
+            robust_image_access,
+            descriptor_binding_inline_uniform_block_update_after_bind,
             shader_demote_to_helper_invocation,
             shader_terminate_invocation,
             inline_uniform_block,
@@ -312,6 +355,9 @@ fn core_features() -> Features {
             index_type_uint8,
             rectangular_lines,
             bresenham_lines,
+            dynamic_rendering_local_read,
+            maintenance5,
+            maintenance6,
             pipeline_robustness,
             vertex_attribute_instance_rate_divisor,
             vertex_attribute_instance_rate_zero_divisor,
@@ -324,30 +370,50 @@ fn feature_chain() -> Answers {
     let mut a = core_features().answers();
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
-        a.add(on!(PhysicalDevicePipelineExecutablePropertiesFeaturesKHR {
-            pipeline_executable_info
-        }));
-        a.add(on!(PhysicalDeviceCustomBorderColorFeaturesEXT {
-            custom_border_colors,
-            custom_border_color_without_format,
-        }));
-        a.add(on!(PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }));
-        a.add(on!(PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }));
-        a.add(on!(PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }));
-        a.add(on!(PhysicalDeviceExtendedDynamicState2FeaturesEXT { extended_dynamic_state2 }));
-        a.add(on!(PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }));
-        a.add(on!(PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }));
-        a.add(on!(PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }));
-        a.add(on!(PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }));
-        a.add(on!(PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }));
-        a.add(on!(PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }));
-        a.add(on!(PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT {
-            primitive_topology_list_restart
-        }));
-        a.add(on!(PhysicalDeviceConditionalRenderingFeaturesEXT {
-            conditional_rendering,
-            inherited_conditional_rendering,
-        }));
+        answer! { a,
+            PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+            PhysicalDeviceCustomBorderColorFeaturesEXT {
+                custom_border_colors, custom_border_color_without_format,
+            }
+            PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
+            PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
+            PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
+            PhysicalDeviceExtendedDynamicState2FeaturesEXT {
+                extended_dynamic_state2, extended_dynamic_state2_logic_op,
+            }
+            PhysicalDeviceExtendedDynamicState3FeaturesEXT {
+                extended_dynamic_state_3depth_clamp_enable,
+                extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
+                extended_dynamic_state3_alpha_to_coverage_enable,
+                extended_dynamic_state3_alpha_to_one_enable, extended_dynamic_state3_logic_op_enable,
+                extended_dynamic_state3_color_blend_enable,
+                extended_dynamic_state3_color_blend_equation,
+                extended_dynamic_state3_color_blend_advanced,
+                extended_dynamic_state3_color_write_mask, extended_dynamic_state_3depth_clip_enable,
+                extended_dynamic_state3_provoking_vertex_mode,
+                extended_dynamic_state3_line_rasterization_mode,
+                extended_dynamic_state_3depth_clip_negative_one_to_one,
+            }
+            PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
+            PhysicalDeviceBlendOperationAdvancedFeaturesEXT { advanced_blend_coherent_operations }
+            PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
+            PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
+            PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
+            PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+            PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
+            PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
+            PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
+            PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
+            PhysicalDeviceRobustness2FeaturesKHR { null_descriptor }
+            PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT {
+                dynamic_rendering_unused_attachments,
+            }
+            PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
+            PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
+            PhysicalDeviceConditionalRenderingFeaturesEXT {
+                conditional_rendering, inherited_conditional_rendering,
+            }
+        }
     }
     a
 }
@@ -380,6 +446,23 @@ fn property_chain(chip: &Chip) -> Answers {
             independent_resolve_none: TRUE,
             independent_resolve: TRUE,
             framebuffer_integer_color_sample_counts: format::SAMPLES,
+            max_update_after_bind_descriptors_in_all_pools: MAX_LATE,
+            robust_buffer_access_update_after_bind: TRUE,
+            max_per_stage_descriptor_update_after_bind_samplers: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_storage_buffers: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_sampled_images: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_storage_images: MAX_LATE,
+            max_per_stage_descriptor_update_after_bind_input_attachments: 9,
+            max_per_stage_update_after_bind_resources: 5 * MAX_LATE,
+            max_descriptor_set_update_after_bind_samplers: MAX_LATE,
+            max_descriptor_set_update_after_bind_uniform_buffers: MAX_LATE,
+            max_descriptor_set_update_after_bind_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_storage_buffers: MAX_LATE,
+            max_descriptor_set_update_after_bind_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_sampled_images: MAX_LATE,
+            max_descriptor_set_update_after_bind_storage_images: MAX_LATE,
+            max_descriptor_set_update_after_bind_input_attachments: 9,
             driver_name: vk::StringArray::from_bytes(&text("Tepui Mali")),
             driver_info: vk::StringArray::from_bytes(&text(concat!(
                 "Tepui ",
@@ -414,6 +497,10 @@ fn property_chain(chip: &Chip) -> Answers {
             max_vertex_attrib_divisor: u32::MAX,
             supports_non_zero_first_instance: TRUE,
             line_sub_pixel_precision_bits: 8,
+            max_combined_image_sampler_descriptor_count: MAX_PLANES as u32,
+            max_push_descriptors: 32,
+            dynamic_rendering_local_read_depth_stencil_attachments: FALSE,
+            dynamic_rendering_local_read_multisampled_attachments: TRUE,
             default_robustness_storage_buffers: ROBUST,
             default_robustness_uniform_buffers: ROBUST,
             default_robustness_vertex_inputs: ROBUST,
@@ -426,6 +513,32 @@ fn property_chain(chip: &Chip) -> Answers {
     unsafe {
         a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
             max_custom_border_color_samplers: MAX_SAMPLERS,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
+            max_multi_draw_count: MAX_INDIRECT_DRAWS,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceRobustness2PropertiesKHR {
+            robust_storage_buffer_access_size_alignment: 4,
+            robust_uniform_buffer_access_size_alignment: 4,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT {
+            graphics_pipeline_library_independent_interpolation_decoration: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceExtendedDynamicState3PropertiesEXT {
+            dynamic_primitive_topology_unrestricted: TRUE,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceBlendOperationAdvancedPropertiesEXT {
+            advanced_blend_max_color_attachments: MAX_COLOURS as u32,
+            advanced_blend_independent_blend: TRUE,
+            advanced_blend_non_premultiplied_src_color: TRUE,
+            advanced_blend_non_premultiplied_dst_color: TRUE,
+            advanced_blend_correlated_overlap: TRUE,
+            advanced_blend_all_operations: TRUE,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceProvokingVertexPropertiesEXT {

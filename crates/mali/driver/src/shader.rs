@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use tepui_ir::{Shader as Ir, Stage};
+use tepui_format::Format;
+use tepui_ir::{ResKind, Shader as Ir, Stage};
 use tepui_mali_compiler::{
     Binding, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
 };
@@ -15,7 +16,7 @@ use tepui_vulkan::command::MAX_SETS;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::executable::Executable;
-use tepui_vulkan::state::GraphicsState;
+use tepui_vulkan::state::{GraphicsState, MAX_COLOURS};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::Variants;
 
@@ -23,6 +24,7 @@ use crate::descriptor::tables;
 use crate::device::{Device, Piece, packet};
 use crate::family::Mali;
 use crate::graphics::blend::Lowered;
+use crate::graphics::local::Locations;
 use crate::limits::SUBGROUP_SIZE;
 use crate::texture::DESCRIPTOR_B;
 
@@ -55,7 +57,10 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
                     first: index(b.offset[0]),
                     // Planes are elements of their own.
                     stride: index(b.stride[0] / b.planes.max(1)),
-                    sampler: u32::from(b.ty == DescriptorType::CombinedImageSampler),
+                    sampler: u32::from(matches!(
+                        b.ty,
+                        DescriptorType::CombinedImageSampler | DescriptorType::Mutable
+                    )),
                 },
             });
         }
@@ -235,14 +240,14 @@ pub struct Key {
     pub per_sample: bool,
     /// Fragments: blending that the program does.
     pub blend: Option<Arc<Lowered>>,
+    /// Fragments: targets of outputs and input attachments.
+    pub locations: Locations,
 }
 
 impl Key {
-    /// The key of a fragment program for graphics state, with the blending that it does.
-    pub fn of_fragment(s: &GraphicsState, blend: Option<Lowered>) -> Key {
-        let share = s.min_sample_shading * s.samples.max(1) as f32;
-        let per_sample = s.samples > 1 && s.sample_shading && share > 1.0;
-        Key { per_sample, blend: blend.map(Arc::new), several_views: false }
+    /// Whether a fragment program runs for each sample, whatever its inputs are: it reads samples of the tile buffer.
+    fn reads_samples(&self) -> bool {
+        self.locations.reads_samples() || self.blend.as_ref().is_some_and(|b| b.samples > 1)
     }
 }
 
@@ -255,6 +260,8 @@ pub struct Shader {
     dynamic: Dynamic,
     captures: bool,
     robust: bool,
+    /// There are input attachments.
+    reads_attachments: bool,
     only: OnceLock<Arc<Variant>>,
     /// Programs for state.
     others: Variants<Key, Arc<Variant>>,
@@ -282,8 +289,11 @@ impl Shader {
             )));
         }
         let (layout, dynamic) = placement(info.sets);
+        let kinds = info.ir.resources.values();
+        let reads_attachments = { kinds }.any(|r| r.kind == ResKind::InputAttachment);
         let shader = Shader {
             device: Arc::downgrade(device),
+            reads_attachments,
             ir: info.ir,
             layout,
             dynamic,
@@ -302,11 +312,11 @@ impl Shader {
     fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
         let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
         let device = self.device.upgrade().ok_or_else(gone)?;
-        let blends_samples = key.blend.as_ref().is_some_and(|b| b.samples > 1);
+        let reads_samples = key.reads_samples();
         let options = Options {
             layout: Some(&self.layout),
             robust: self.robust,
-            each_sample: blends_samples,
+            each_sample: reads_samples,
             attribute_table: tables::ATTRIBUTES,
             ..Options::default()
         };
@@ -315,18 +325,19 @@ impl Shader {
             tepui_passes::multiview::run(&mut ir);
         }
         ir.info.per_sample |= key.per_sample;
+        key.locations.run(&mut ir);
         if let Some(blend) = &key.blend {
             blend.run(&mut ir);
         }
         let program =
             tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
         if let StageInfo::Fragment(info) = &program.stage
-            && blends_samples
+            && reads_samples
             && info.side_effects
             && !self.ir.info.per_sample
             && !key.per_sample
         {
-            let what = "programs that write memory and blend several samples on Mali";
+            let what = "programs that write memory and read several samples of tiles on Mali";
             return Err(Error::unsupported(what));
         }
         Ok(Arc::new(Variant::new(&device, &program, self.dynamic, self.captures)?))
@@ -342,6 +353,22 @@ impl Shader {
         }
         let v = self.compile(&Key::default())?;
         Ok(self.only.get_or_init(|| v))
+    }
+
+    /// The program of a fragment shader for graphics state, with the blending that it does, and targets of some formats.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn fragment(
+        &self,
+        s: &GraphicsState,
+        blend: Option<Lowered>,
+        formats: &[Option<Format>; MAX_COLOURS],
+    ) -> Result<Arc<Variant>> {
+        let share = s.min_sample_shading * s.samples.max(1) as f32;
+        let per_sample = s.samples > 1 && s.sample_shading && share > 1.0;
+        let locations = Locations::new(s, formats, self.reads_attachments);
+        self.of(Key { several_views: false, per_sample, blend: blend.map(Arc::new), locations })
     }
 
     /// The program for a state.

@@ -2,9 +2,10 @@
 //! conversion of integers to the format.
 
 use super::tile::{self, TARGETS, Tile};
-use super::{Colours, Interface, Prolog, attachment, parts, spilled};
+use super::{Colours, Interface, Prolog, parts, spilled};
 use crate::error::{Error, Result};
 use tepui_ir::{Attrs, Builder, Builtin, IoLoc, Op, Shader};
+use tepui_passes::attachments;
 use tepui_passes::lower_blend::{self, Target};
 
 /// Reads what the tile holds of input attachments and blends what a shader stores to it; other
@@ -22,29 +23,15 @@ pub fn run(s: &mut Shader, interface: &Interface) -> Result<bool> {
         Prolog { cull_distances: if early { 0 } else { f.prolog.cull_distances }, ..f.prolog },
     );
     if let Some(moved) = &tile.moved {
-        move_outputs(s, moved);
+        attachments::move_outputs(s, moved, NO_TARGET);
     }
-    let reads = attachment::run(s, tile, layout.spilled);
+    let reads = attachments::run(s, &tile.attachments, layout.spilled);
     let blends = lower_blend::run(s, &tile.blend, &targets, tile.samples);
     Ok(reads | blends | spilled::run(s, layout.spilled, tile.samples))
 }
 
 /// Location of a colour without a render target: blending drops it, alpha to coverage may read it.
 pub const NO_TARGET: u8 = TARGETS as u8;
-
-/// Stores colours to the render targets that they are assigned to.
-fn move_outputs(s: &mut Shader, moved: &[Option<u8>; TARGETS]) {
-    let root = s.root;
-    for i in s.regions[root].insts.clone() {
-        if s.insts[i].op == Op::StoreOutput
-            && let Attrs::Io(slot) = &mut s.insts[i].attrs
-            && let IoLoc::Location(n) = &mut slot.loc
-            && let Some(to) = moved.get(usize::from(*n))
-        {
-            *n = u16::from(to.unwrap_or(NO_TARGET));
-        }
-    }
-}
 
 fn targets(tile: &Tile) -> Result<[Option<Target>; TARGETS]> {
     let mut out = [None; TARGETS];

@@ -10,7 +10,6 @@
 //! fragment programs that run for each sample, `r1l` holds the sample's bit. A monolithic program
 //! is compiled and optimised as one. source: Mesa's compiler/README.md, "ABI", and lib/agx_abi.h
 
-pub mod attachment;
 pub mod attribute;
 pub mod capture;
 pub mod colour;

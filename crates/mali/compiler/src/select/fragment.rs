@@ -363,7 +363,7 @@ impl Select<'_> {
         let place = CURRENT_PIXEL | u32::from(target) << TARGET_SHIFT;
         let mut pixel = Opnd::imm(place);
         if s.insts[i].op == Op::LoadOutputSample {
-            let sample = self.plain_word(s.arg(i, 1), 0);
+            let sample = self.plain_word(s.arg(i, 0), 0);
             pixel = Opnd::val(self.word(IsaOp::IADD_U32, &[pixel, sample]));
         } else if s.info.per_sample || self.each_sample {
             let sample = Opnd::val(self.sample_id(i)?);

@@ -43,8 +43,7 @@ impl DrawEncoder<Mali> for Encoder {
         let mut blending = Blending::new(&state.graphics, &formats)?;
         let fragment = match &state.bound.fragment {
             Some(f) if !state.graphics.discard => {
-                let key = Key::of_fragment(&state.graphics, blending.lowered.take());
-                Some(f.of(key)?)
+                Some(f.fragment(&state.graphics, blending.lowered.take(), &formats)?)
             }
             _ => None,
         };

@@ -20,6 +20,7 @@ use tepui_vulkan::{Error, Result};
 
 use super::framebuffer::{Target, TileFormat, tile_format};
 use super::load::Loads;
+use super::local;
 use crate::device::packet;
 
 /// A half of an equation.
@@ -214,10 +215,15 @@ impl Lowered {
     }
 }
 
+/// Location of a colour without a render target: blending drops it, alpha to coverage may read it.
+pub const NO_TARGET: u8 = MAX_COLOURS as u8;
+
 /// Blending of a draw.
 pub struct Blending {
     /// Targets that programs blend, a bit each.
     targets: u8,
+    /// Programs blend, or take samples away.
+    is_lowered: bool,
     /// Blending by the program, if there is some.
     pub lowered: Option<Lowered>,
 }
@@ -232,22 +238,27 @@ impl Blending {
             .filter(|&k| is_written(state, k))
             .filter(|&k| formats[k].is_some_and(|f| fixed_function(state, k, f).is_none()))
             .fold(0u8, |all, k| all | 1 << k);
-        if targets == 0 {
-            return Ok(Blending { targets, lowered: None });
+        let moved = local::moved(state, formats);
+        // The hardware looks at the alpha of target 0.
+        let moves_alpha = state.alpha_to_coverage && moved.is_some();
+        if targets == 0 && !moves_alpha {
+            return Ok(Blending { targets, is_lowered: false, lowered: None });
         }
         let mut blend = blending::of_state(state)?;
+        blend.alpha_location = moved.map_or(0, |m| m[0].unwrap_or(NO_TARGET));
         for (k, location) in blend.locations.iter_mut().enumerate() {
             if targets >> k & 1 == 0 {
                 *location = Default::default();
             }
         }
         let samples = state.samples.clamp(1, 16) as u8;
-        Ok(Blending { targets, lowered: Some(Lowered { blend, formats: *formats, samples }) })
+        let lowered = Lowered { blend, formats: *formats, samples };
+        Ok(Blending { targets, is_lowered: true, lowered: Some(lowered) })
     }
 
     /// Whether programs blend.
     pub fn is_lowered(&self) -> bool {
-        self.targets != 0
+        self.is_lowered
     }
 
     /// The blend descriptors of draws to targets of some formats.
@@ -294,6 +305,7 @@ pub fn is_written(state: &GraphicsState, k: usize) -> bool {
     state.write_mask[k] & 0xf != 0
         && state.write_enable >> k & 1 != 0
         && state.absent_colours >> k & 1 == 0
+        && state.locations[k].is_some()
 }
 
 /// The descriptor with which the fixed function blends; `None` if it does not.

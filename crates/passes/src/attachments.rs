@@ -1,24 +1,41 @@
-//! Lowers loads of input attachments that are in the tilebuffer to loads of the pixel's colour
-//! there.
+//! Attachments of a rendering in the tile buffer, for GPUs whose fragment shaders can read it.
+//!
+//! - [`run`] lowers loads of input attachments that are there to loads of the pixel's colour.
+//! - [`move_outputs`] stores colours to the render targets that they are assigned to.
 //!
 //! A load stays an image load where attachments and render targets are unknown, where the
 //! attachment is not a colour attachment of this render pass, or where it reads another sample than
 //! the one being shaded of a colour that is not in the tile.
 
-use super::tile::{TARGETS, Tile};
+use crate::lower_blend::TARGETS;
+use crate::rewrite::{self, Emit, Lowering, Step};
 use tepui_ir::{
     Attrs, Builtin, Dim, Inst, Interp, IoLoc, IoSlot, Op, ResKind, Sampling, Shader, Value,
 };
-use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
-/// Runs the pass; true when it changed the shader. The tile has no room for the targets in `spilled`, a bit each.
-pub fn run(s: &mut Shader, tile: &Tile, spilled: u8) -> bool {
-    let any = tile.attachments.iter().any(Option::is_some);
-    any && rewrite::run(s, &mut Attachments { tile, spilled })
+/// Runs the pass; true when it changed the shader. `attachments` has the colour of each input attachment; the tile has no room for
+/// the targets in `spilled`, a bit each.
+pub fn run(s: &mut Shader, attachments: &[Option<u8>], spilled: u8) -> bool {
+    let any = attachments.iter().any(Option::is_some);
+    any && rewrite::run(s, &mut Attachments { attachments, spilled })
+}
+
+/// Stores colours to the render targets that they are assigned to, those of none to the location `dropped`.
+pub fn move_outputs(s: &mut Shader, moved: &[Option<u8>; TARGETS], dropped: u8) {
+    let root = s.root;
+    for i in s.regions[root].insts.clone() {
+        if s.insts[i].op == Op::StoreOutput
+            && let Attrs::Io(slot) = &mut s.insts[i].attrs
+            && let IoLoc::Location(n) = &mut slot.loc
+            && let Some(to) = moved.get(usize::from(*n))
+        {
+            *n = u16::from(to.unwrap_or(dropped));
+        }
+    }
 }
 
 struct Attachments<'a> {
-    tile: &'a Tile,
+    attachments: &'a [Option<u8>],
     spilled: u8,
 }
 
@@ -40,7 +57,7 @@ impl Attachments<'_> {
         let other = sample.filter(|&v| !is_own_sample(s, v));
         let element = u32::try_from(s.as_const(s.arg(d, 0))?).ok()?;
         let index = resource.input_attachment.checked_add(element)? as usize;
-        let location = self.tile.attachments.get(index).copied().flatten()?;
+        let location = self.attachments.get(index).copied().flatten()?;
         if usize::from(location) >= TARGETS || other.is_some() && self.spilled >> location & 1 != 0
         {
             return None;
