@@ -104,11 +104,13 @@ fn unwritten_local_memory_is_found() {
 #[test]
 fn unwritten_and_unbound_memory_is_found() {
     let (kind, text) =
-        one("get_sr r1, sr80\ndevice_load 0, i32, x, r2, u2_u3, r1, unsigned\nwait 0\nstop");
+        one("get_sr r1, sr80\ndevice_load 0, i32, x, r2, u2_u3, r1, unsigned\nwait 0\n\
+         device_store 0, i32, x, r2, u0_u1, r1, unsigned, 0\nstop");
     assert_eq!(kind, ReportKind::UnwrittenMemory);
     assert!(text.contains("nothing was ever written"), "{text}");
     let (kind, text) =
-        one("mov_imm r1, 65536, 0b0\ndevice_load 0, i32, x, r2, u0_u1, r1, unsigned\nwait 0\nstop");
+        one("mov_imm r1, 65536, 0b0\ndevice_load 0, i32, x, r2, u0_u1, r1, unsigned\nwait 0\n\
+         mov_imm r1, 0, 0b0\nthreadgroup_store i32, x, r2, 0, 0\nstop");
     assert_eq!(kind, ReportKind::UnboundLoad);
     assert!(text.contains("no memory is bound there"), "{text}");
     let (kind, text) = one(
@@ -116,6 +118,25 @@ fn unwritten_and_unbound_memory_is_found() {
     );
     assert_eq!(kind, ReportKind::UnboundStore);
     assert!(text.contains("the store is dropped"), "{text}");
+}
+
+/// Loads that compilers move ahead of a branch run in lanes that leave there. What those load counts only if they store something
+/// afterwards, or other lanes may see it.
+#[test]
+fn loads_of_lanes_that_leave_are_silent() {
+    let load = "get_sr r1, sr80\nmov_imm r4, 65536, 0b0\nicmpsel ult, r3, r1, 1, 0, r4\n\
+                device_load 0, i32, x, r2, u0_u1, r3, unsigned\nwait 0\n";
+    let store = "device_store 0, i32, x, r2, u0_u1, 0, unsigned, 0\n";
+    let guarded = |limit: u32, after: &str| {
+        format!("{load}{after}if_icmp r0l, ult, r1, {limit}, 1\n{store}pop_exec r0l, 1\nstop")
+    };
+    // Lane 0 loads what is bound, and it alone stores.
+    assert_eq!(reports(&guarded(1, "")), []);
+    let (kind, text) = one(&guarded(2, ""));
+    assert_eq!(kind, ReportKind::UnboundLoad);
+    assert!(text.contains("lane 1"), "{text}");
+    let (kind, _) = one(&guarded(1, "simd_shuffle r5, r2, 1\n"));
+    assert_eq!(kind, ReportKind::UnboundLoad);
 }
 
 /// Runs a program of one SIMD-group that stores a word of each lane to a buffer; interpreted and

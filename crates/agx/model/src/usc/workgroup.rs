@@ -212,8 +212,8 @@ impl<'v> Worker<'v> {
             Checks::Off => None,
             checks => {
                 let audit = (checks == Checks::Audit).then(|| Audit::new(program, None, 0, 0));
-                let checker = Checker::new(program, stage.preloaded(), quads, [0; 3], audit);
-                Some(Box::new(checker))
+                let preloaded = stage.preloaded();
+                Some(Box::new(Checker::new(program, preloaded, [quads, false], [0; 3], audit)))
             }
         };
         lanes.enter(stage);
@@ -467,7 +467,7 @@ fn checker(
         return None;
     }
     let audit = (checks == Checks::Audit).then(|| Audit::new(program, races, number, index as u32));
-    Some(Box::new(Checker::new(program, &[], false, place.group, audit)))
+    Some(Box::new(Checker::new(program, &[], [false, true], place.group, audit)))
 }
 
 /// Fills the cleared registers of SIMD-groups, `rows` each, with their uninitialised value.

@@ -61,6 +61,9 @@ pub struct Footprints {
     uses: Vec<AtomicU8>,
     /// Some instruction reads texels.
     pub has_texels: bool,
+    /// Some instruction has results that other lanes or other programs see, other than by a store: shuffles, reductions, derivatives,
+    /// uniforms.
+    pub crosses_lanes: bool,
 }
 
 /// Bits of what became of an instruction's result.
@@ -92,7 +95,8 @@ impl Footprints {
             (0..code.placed().len()).map(|index| footprint(code, index)).collect();
         let uses = of.iter().map(|_| AtomicU8::new(0)).collect();
         let has_texels = of.iter().any(|f| f.texel);
-        Footprints { of, uses, has_texels }
+        let crosses_lanes = code.ops().iter().any(|op| crosses_lanes(op.opcode));
+        Footprints { of, uses, has_texels, crosses_lanes }
     }
 
     /// Notes that an instruction made a result that somebody should read.
@@ -128,6 +132,13 @@ impl Footprints {
         }
         news
     }
+}
+
+fn crosses_lanes(opcode: Opcode) -> bool {
+    use Opcode::{dfdx, dfdy, fcmp_ballot, icmp_ballot, reduce, shuffle};
+    use Opcode::{sampler_state_store, texture_state_store, uniform_store};
+    let among_lanes = matches!(opcode, dfdx | dfdy | fcmp_ballot | icmp_ballot | reduce | shuffle);
+    among_lanes || matches!(opcode, sampler_state_store | texture_state_store | uniform_store)
 }
 
 fn footprint(code: &Code, index: usize) -> Footprint {

@@ -37,11 +37,11 @@ pub fn reads(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES], element: u32, mask
     }
     if let Some((lane, fault)) = unbound {
         let what = format!("lane {lane}: {fault}; the load gives zero");
-        report(l, ReportKind::UnboundLoad, what, unbound_lanes);
+        load(l, ReportKind::UnboundLoad, what, unbound_lanes);
     }
     if let Some((lane, address)) = unwritten {
         let what = format!("lane {lane} reads {address:#x}, where nothing was ever written");
-        report(l, ReportKind::UnwrittenMemory, what, unwritten_lanes);
+        load(l, ReportKind::UnwrittenMemory, what, unwritten_lanes);
     }
     if l.port.vm.is_observed() {
         for e in (0..8u64).filter(|e| mask >> e & 1 != 0) {
@@ -68,6 +68,7 @@ pub fn writes(
     if l.checker.as_ref().is_some_and(|c| c.in_scratch) {
         return;
     }
+    effect(l, exec);
     unbound_writes(l, exec, addresses, at, Access::Write);
     if l.port.vm.is_observed() {
         observe(l, exec, addresses, at, element, Access::Write, Some(row));
@@ -80,6 +81,7 @@ pub fn writes(
 /// Reports atomics on memory that is not bound for them.
 #[cold]
 pub fn atomics(l: &mut Lanes<'_, '_>, addresses: &[u64; LANES]) {
+    effect(l, l.exec);
     unbound_writes(l, l.exec, addresses, 0, Access::Atomic);
     if l.port.vm.is_observed() {
         observe(l, l.exec, addresses, 0, 4, Access::Atomic, None);
@@ -375,6 +377,21 @@ pub fn local_atomics(l: &mut Lanes<'_, '_>, from: &[u32; LANES]) {
     }
     if let Some(audit) = l.checker.as_mut().and_then(|c| c.audit()) {
         readers.into_iter().for_each(|by| audit.program.footprints().read(usize::from(by)));
+    }
+}
+
+/// Tells the checker that lanes store something.
+pub fn effect(l: &mut Lanes<'_, '_>, exec: u32) {
+    if let Some(checker) = &mut l.checker {
+        checker.effect(l.code, exec);
+    }
+}
+
+/// Hands a finding about the load that is being executed to the checker.
+#[cold]
+fn load(l: &mut Lanes<'_, '_>, kind: ReportKind, what: String, lanes: u32) {
+    if let Some(checker) = &mut l.checker {
+        checker.note_load(l.code, l.pc - 1, kind, what, lanes);
     }
 }
 

@@ -52,9 +52,20 @@ pub struct Checker {
     quads: bool,
     audit: Option<Audit>,
     workgroup: [u32; 3],
+    /// Findings about loads that count once one of their lanes has an effect; `None` if they count at once.
+    loads: Option<Vec<LoadFinding>>,
     seen: HashMap<(u16, ReportKind), usize>,
     /// Reports.
     pub reports: Vec<Report>,
+}
+
+/// A mistake of a load, such as memory that is not bound. Compilers move loads ahead of the branch that needs them, so that lanes
+/// which leave at the branch execute them as well; nothing sees what those have loaded.
+struct LoadFinding {
+    index: usize,
+    kind: ReportKind,
+    what: String,
+    lanes: u32,
 }
 
 /// State of an audit for the launch.
@@ -147,18 +158,20 @@ impl Registers {
 
 impl Checker {
     /// A checker for a group of a program that starts with the 32-bit registers `preloaded`, with an audit or without; `quads` if
-    /// lanes are pixels.
+    /// lanes are pixels, `stores` if its only results are stores.
     pub fn new(
         program: &Program,
         preloaded: &[usize],
-        quads: bool,
+        [quads, stores]: [bool; 2],
         workgroup: [u32; 3],
         audit: Option<Audit>,
     ) -> Checker {
         let quads = quads && audit.is_some();
         let is_proven = program.registers_are_right(preloaded, quads, audit.is_some());
         let results = audit.is_some() && program.footprints().has_texels;
+        let loads = (stores && !program.footprints().crosses_lanes).then(Vec::new);
         Checker {
+            loads,
             registers: (!is_proven).then(|| Box::new(Registers::new(preloaded, results))),
             scratch: Scratch::default(),
             in_scratch: false,
@@ -284,6 +297,42 @@ impl Checker {
     /// Adds a report of another unit at an instruction.
     pub fn note(&mut self, code: &Code, index: usize, kind: ReportKind, what: String, lanes: u32) {
         self.report(code, index, kind, what, lanes);
+    }
+
+    /// Adds a report about a load, now or when one of its lanes has an effect.
+    pub fn note_load(
+        &mut self,
+        code: &Code,
+        index: usize,
+        kind: ReportKind,
+        what: String,
+        lanes: u32,
+    ) {
+        let Some(loads) = &mut self.loads else {
+            return self.report(code, index, kind, what, lanes);
+        };
+        let same = |load: &LoadFinding| (load.index, load.kind) == (index, kind);
+        match loads.iter().position(same) {
+            Some(known) => loads[known].lanes |= lanes,
+            None if loads.len() < MAX_REPORTS => {
+                loads.push(LoadFinding { index, kind, what, lanes });
+            }
+            None => {}
+        }
+    }
+
+    /// Handles an effect of lanes: what they have loaded before counts.
+    #[inline]
+    pub fn effect(&mut self, code: &Code, exec: u32) {
+        if self.loads.as_ref().is_some_and(|loads| loads.iter().any(|l| l.lanes & exec != 0)) {
+            let all = self.loads.as_mut().map(std::mem::take).unwrap_or_default();
+            let (seen, open) = all.into_iter().partition(|load| load.lanes & exec != 0);
+            self.loads = Some(open);
+            let seen: Vec<LoadFinding> = seen;
+            for LoadFinding { index, kind, what, lanes } in seen {
+                self.report(code, index, kind, what, lanes);
+            }
+        }
     }
 
     /// Whether an instruction has a report of a kind already, which then counts once more: loops repeat a mistake without end, and

@@ -576,6 +576,7 @@ pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         return l
             .fail("a store to local memory in a packed format is not executed by this model yet");
     }
+    check::effect(l, l.exec);
     let offsets = local_offsets(l, op, t);
     let unit = t.format.stride();
     let components = component_numbers(t.mask);
@@ -616,6 +617,7 @@ pub fn local_store<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
 /// Atomic on local memory; operands as for `device_atomic`.
 #[inline(always)]
 pub fn local_atomic<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
+    check::effect(l, l.exec);
     let t = transfer(l, op);
     let offsets = local_offsets(l, op, t);
     let operation = op.aux[0];

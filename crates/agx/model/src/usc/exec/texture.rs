@@ -11,7 +11,7 @@ use super::memory::{register_at, register_bits_of};
 use super::{Lanes, Next, Op};
 use crate::job::{ProgramPoint, Report, ReportKind};
 use crate::usc::access::{DescriptorSource, SamplerSource, TextureAccess};
-use crate::usc::check::memory::report as checked;
+use crate::usc::check::memory::{effect, report as checked};
 use crate::usc::memory::TextureRows;
 use crate::usc::op::{Form, Src};
 use crate::usc::row::Row;
@@ -314,6 +314,7 @@ pub fn image_write<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         components: std::array::from_fn(|k| register_bits_of(l, t.register, k).0),
     };
     let writers = l.writers();
+    effect(l, writers);
     let next = for_each_descriptor(l, t.image, None, |l, descriptor, lanes, _| {
         let lanes = lanes & writers;
         if lanes == 0 {
@@ -343,6 +344,7 @@ pub fn image_write_block<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Ne
         (_, None) => return l.fail("a tile store without coordinates outside of a tile's program"),
         _ => [row(l, t.coordinates[0]), row(l, t.coordinates[1])],
     };
+    effect(l, l.exec);
     let (layer, level) = (row(l, t.layer), l.load_u32(t.level).0);
     let offset = l.load_u32(t.offset).0;
     let tile = tepui_agx_texture::Tilebuffer {
