@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use tepui_softgpu::{AddressSpace, BindError, Memory, Protection};
+use tepui_softgpu::{Access, AddressSpace, BindError, Memory, Protection};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{Finish, Mapping, PAGE_BYTES, Session, Start, residency};
@@ -37,6 +37,12 @@ pub trait Model {
 
     /// The state of a queue that has executed nothing.
     fn context(&self) -> Self::Context;
+
+    /// Whether a queue in this state has executed all its work to the end. Memory of other executions of the work can
+    /// only be compared then.
+    fn is_settled(&self, _context: &Self::Context) -> bool {
+        true
+    }
 
     /// Executes work.
     fn run(
@@ -101,6 +107,8 @@ pub struct Replayed<S, F, A> {
     pub changed: Vec<Changed>,
     /// Hash over all changes.
     pub hash: u64,
+    /// Whether the queue had executed all earlier work before, and all of this after.
+    pub settled: [bool; 2],
     /// The contents of the attachments after a render command, if requested.
     pub attachments: Vec<A>,
     /// With further executions: the shortest elapsed time, and the shortest CPU time of all threads
@@ -116,6 +124,8 @@ pub struct Comparison {
     pub different: Vec<(u64, u8, u8, usize)>,
     /// The fault in the capture.
     pub fault: Option<String>,
+    /// Whether the queue had executed all its work. If not, another order of execution may be further in it.
+    pub settled: bool,
 }
 
 /// An object's pages after the command.
@@ -124,6 +134,7 @@ type Pages = BTreeMap<u32, Box<[u8]>>;
 struct Outcome {
     space: u64,
     faulted: bool,
+    settled: bool,
     /// Pages that were not zero before or are not now, of all objects that the command could write.
     objects: HashMap<u64, Pages>,
 }
@@ -164,6 +175,11 @@ impl<M: Model> Replayer<M> {
         Replayer { repeats, ..self }
     }
 
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
     /// Executes a command that has just started in the capture.
     #[expect(clippy::type_complexity, reason = "the model's types")]
     pub fn start(
@@ -171,13 +187,46 @@ impl<M: Model> Replayer<M> {
         session: &Session,
         start: &Start,
     ) -> Result<Replayed<M::Stats, M::Fault, M::Attachment>, Unplayable<M::Fault>> {
+        let (replayed, context, outcome) = self.execute(session, start, None)?;
+        self.contexts.insert((start.file, start.queue), context);
+        let key = (start.file, start.queue, start.submission, start.command);
+        self.running.insert(key, outcome);
+        Ok(replayed)
+    }
+
+    /// Executes a command as [`Replayer::start`] does, but leaves the state of its queue as it is, so that the command can be
+    /// executed again. While it runs, memory has other bytes at the address of a patch.
+    #[expect(clippy::type_complexity, reason = "the model's types")]
+    pub fn attempt(
+        &self,
+        session: &Session,
+        start: &Start,
+        patch: Option<(u64, &[u8])>,
+    ) -> Result<Replayed<M::Stats, M::Fault, M::Attachment>, Unplayable<M::Fault>> {
+        self.execute(session, start, patch).map(|(replayed, ..)| replayed)
+    }
+
+    /// Executes a command; returns the state of its queue after it, too, and what to compare with the capture.
+    #[expect(clippy::type_complexity, reason = "the model's types")]
+    fn execute(
+        &self,
+        session: &Session,
+        start: &Start,
+        patch: Option<(u64, &[u8])>,
+    ) -> Result<
+        (Replayed<M::Stats, M::Fault, M::Attachment>, M::Context, Outcome),
+        Unplayable<M::Fault>,
+    > {
         let work = self.model.work(start).map_err(|why| Unplayable::Refused { why })?;
         let vm = AddressSpace::new(M::PAGE_SHIFT, M::VA_BITS);
         let objects = set_up(&vm, session, start.space)?;
-        let queue = (start.file, start.queue);
-        let before = self.contexts.remove(&queue).unwrap_or_else(|| self.model.context());
+        let before = self.contexts.get(&(start.file, start.queue)).cloned();
+        let before = before.unwrap_or_else(|| self.model.context());
         let mut context = before.clone();
+        let mut patch = patch.map(|(address, bytes)| (address, bytes.to_vec()));
+        patch.iter_mut().for_each(|(address, bytes)| swap(&vm, *address, bytes));
         let result = self.model.run(&vm, &mut context, &work);
+        patch.iter_mut().for_each(|(address, bytes)| swap(&vm, *address, bytes));
         let attachments = match self.attachments && result.is_ok() {
             true => self
                 .model
@@ -185,26 +234,10 @@ impl<M: Model> Replayer<M> {
                 .map_err(Unplayable::Attachments)?,
             false => Vec::new(),
         };
+        let settled = [&before, &context].map(|context| self.model.is_settled(context));
         // After a fault a queue is lost or begins anew.
         let next = if result.is_ok() { context } else { self.model.context() };
-        self.contexts.insert(queue, next);
-        let mut changed = Vec::new();
-        let mut after = HashMap::new();
-        for (&id, memory) in &objects {
-            let pages = contents(memory);
-            let place = |page: u32| address_of(session, start.space, id, page);
-            let earlier: BTreeMap<u32, &Arc<[u8]>> = session.object_pages(id).collect();
-            for (&page, bytes) in &pages {
-                if !same(earlier.get(&page).map_or(&[], |b| &b[..]), bytes) {
-                    changed.push(Changed { address: place(page), hash: hash(bytes) });
-                }
-            }
-            for &page in earlier.keys().filter(|page| !pages.contains_key(page)) {
-                changed.push(Changed { address: place(page), hash: hash(&[]) });
-            }
-            after.insert(id, pages);
-        }
-        changed.sort_by_key(|c| c.address);
+        let (changed, after) = changes(session, start.space, &objects);
         let mut all = Xxh3::new();
         for change in &changed {
             all.update(&change.address.to_le_bytes());
@@ -213,10 +246,10 @@ impl<M: Model> Replayer<M> {
         // Last: what is executed again may leave other results.
         let execute = || self.model.run(&vm, &mut before.clone(), &work);
         let time = (self.repeats > 0 && result.is_ok()).then(|| times(self.repeats, execute));
-        let outcome = Outcome { space: start.space, faulted: result.is_err(), objects: after };
-        let key = (start.file, start.queue, start.submission, start.command);
-        self.running.insert(key, outcome);
-        Ok(Replayed { result, changed, hash: all.digest(), attachments, time })
+        let faulted = result.is_err();
+        let outcome = Outcome { space: start.space, faulted, settled: settled[1], objects: after };
+        let hash = all.digest();
+        Ok((Replayed { result, changed, hash, settled, attachments, time }, next, outcome))
     }
 
     /// Compares with the capture, where the command has just finished. `None` for a command that
@@ -244,8 +277,44 @@ impl<M: Model> Replayer<M> {
             }
         }
         different.sort_unstable();
-        Some(Comparison { different, fault: finish.fault.clone() })
+        Some(Comparison { different, fault: finish.fault.clone(), settled: outcome.settled })
     }
+}
+
+/// Exchanges bytes with those in memory, where it is bound. The GPU may have no right to write there.
+fn swap(vm: &AddressSpace, address: u64, bytes: &mut [u8]) {
+    for (at, byte) in (address..).zip(bytes) {
+        if let Ok(host) = vm.translate(at, Access::Read) {
+            // SAFETY: the byte is bound, and nothing else runs on this memory now.
+            unsafe { std::mem::swap(&mut *host, byte) };
+        }
+    }
+}
+
+/// The pages of objects that differ from the capture's, and all pages.
+fn changes(
+    session: &Session,
+    space: u64,
+    objects: &BTreeMap<u64, Arc<Memory>>,
+) -> (Vec<Changed>, HashMap<u64, Pages>) {
+    let mut changed = Vec::new();
+    let mut after = HashMap::new();
+    for (&id, memory) in objects {
+        let pages = contents(memory);
+        let place = |page: u32| address_of(session, space, id, page);
+        let earlier: BTreeMap<u32, &Arc<[u8]>> = session.object_pages(id).collect();
+        for (&page, bytes) in &pages {
+            if !same(earlier.get(&page).map_or(&[], |b| &b[..]), bytes) {
+                changed.push(Changed { address: place(page), hash: hash(bytes) });
+            }
+        }
+        for &page in earlier.keys().filter(|page| !pages.contains_key(page)) {
+            changed.push(Changed { address: place(page), hash: hash(&[]) });
+        }
+        after.insert(id, pages);
+    }
+    changed.sort_by_key(|c| c.address);
+    (changed, after)
 }
 
 /// The shortest time of `repeats` executions, and the shortest CPU time.

@@ -58,10 +58,13 @@ pub struct Args {
     /// Findings that are known and wanted.
     #[arg(long, value_name = "FILE")]
     suppress: Option<PathBuf>,
-    /// Remove each kind of flush, invalidation, stall, wait and dependency from a capture, or from all in a directory, one at a
-    /// time, and print how many removals matter and how many are reported.
+    /// Remove each flush, invalidation, stall, wait and dependency from a capture, or from all in a directory, one at a
+    /// time, and print how many removals change memory in another order of execution, and how many are reported.
     #[arg(long, value_name = "CAPTURE", conflicts_with_all = ["file", "program", "own"])]
     mutate: Option<PathBuf>,
+    /// With --mutate: removals of a kind in each command, at most.
+    #[arg(long, value_name = "N", default_value_t = 64, requires = "mutate")]
+    removals: usize,
     /// Print the rules.
     #[arg(long)]
     rules: bool,
@@ -93,7 +96,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn try_run(args: &Args) -> Result<ExitCode, String> {
     if let Some(path) = &args.mutate {
-        return mutate::run(path);
+        return mutate::run(path, args.removals, args.json);
     }
     let mut suppressions = match &args.suppress {
         Some(path) => read_suppressions(path)?,

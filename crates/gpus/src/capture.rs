@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use tepui_agx_capture as agx;
+pub use tepui_agx_model::{CodeChange, Omission, OrderEvent};
 use tepui_capture::describe::CallDescription;
 use tepui_capture::{Call, Changed, Comparison, Finish, Process, Session, Start};
 use tepui_decode::{GpuMemory, Record};
 use tepui_intel_capture as intel;
-pub use tepui_intel_model::Removals;
+pub use tepui_intel_model::{Removals, spaced};
 use tepui_mali_capture as mali;
 
 use crate::counts::{Counts, agx_counts, intel_counts, mali_counts};
@@ -179,8 +180,11 @@ pub struct ReplayOptions {
     pub threads: usize,
     /// The model reports errors that silicon would hide, where it can.
     pub check: bool,
-    /// With `check`, counts the removals of flushes, invalidations and stalls that would be reported.
-    pub removals: bool,
+    /// With `check`, on Intel: judges each batch without each of its flushes, invalidations and stalls, at most this many of a
+    /// kind.
+    pub removals: Option<usize>,
+    /// The GPU's clock stands still, so that all executions write the same timestamps.
+    pub still_clock: bool,
     /// The seed of relaxed execution: in another order that the hardware may take, where the model has that.
     pub relaxed: Option<u64>,
     /// Maximum number of draws that are executed of each command.
@@ -209,12 +213,15 @@ pub struct Replayed {
     pub result: Result<Vec<(&'static str, u64)>, String>,
     /// The reports of the model's checker.
     pub reports: Vec<String>,
-    /// For each kind of event of its commands, how many were removed, one at a time, and how many removals matter.
+    /// For each kind of event of its commands, how many were removed, one at a time, and how many removals matter
+    /// ([`ReplayOptions::removals`]).
     pub removals: BTreeMap<String, Removals>,
     /// The pages that it changed.
     pub changed: Vec<Changed>,
     /// Hash over all changes.
     pub hash: u64,
+    /// Whether the queue had executed all earlier work before, and all of this after.
+    pub settled: [bool; 2],
     /// Pictures of the attachments.
     pub pictures: Vec<Picture>,
     /// With further executions: the shortest elapsed time, and the shortest CPU time.
@@ -262,45 +269,56 @@ impl Replayer {
     /// Why it cannot be executed.
     pub fn start(&mut self, session: &Session, start: &Start) -> Result<Replayed, String> {
         match self {
-            Replayer::Agx(replayer) => {
-                let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                let stats = replayed.result.iter();
-                let reports = stats.clone().flat_map(|stats| &stats.reports);
-                let reports = reports.map(ToString::to_string).collect();
-                let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
-                Ok(Replayed {
-                    reports,
-                    removals,
-                    ..described(replayed, agx_counts, |all| {
-                        all.into_iter().map(agx_picture).collect()
-                    })
-                })
+            Replayer::Agx(r) => r.start(session, start).map(of_agx).map_err(|e| e.to_string()),
+            Replayer::Intel(r) => r.start(session, start).map(of_intel).map_err(|e| e.to_string()),
+            Replayer::Mali(r) => r.start(session, start).map(of_mali).map_err(|e| e.to_string()),
+        }
+    }
+
+    /// Executes a command as [`Replayer::start`] does, but leaves its queue as it is, so that it can be executed again. Reports
+    /// are those of this execution. While it runs, an instruction is [changed](CodeChange).
+    ///
+    /// # Errors
+    /// Why it cannot be executed.
+    pub fn attempt(
+        &self,
+        session: &Session,
+        start: &Start,
+        change: Option<&CodeChange>,
+    ) -> Result<Replayed, String> {
+        let patch = change.map(|change| (change.address, &change.bytes[..]));
+        match self {
+            Replayer::Agx(r) => {
+                r.model().gpu().forget();
+                r.attempt(session, start, patch).map(of_agx).map_err(|e| e.to_string())
             }
-            Replayer::Intel(replayer) => {
-                let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                let stats = replayed.result.iter();
-                let reports = stats.clone().flat_map(|stats| &stats.reports);
-                let about = |report: &tepui_intel_model::Report| match report.kind {
-                    kind if kind.is_about_commands() => report.what.clone(),
-                    _ => report.to_string(),
-                };
-                let reports = reports.map(about).collect();
-                let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
-                Ok(Replayed {
-                    reports,
-                    removals,
-                    ..described(replayed, intel_counts, intel_pictures)
-                })
+            Replayer::Intel(r) => {
+                r.model().gpu().forget();
+                r.attempt(session, start, patch).map(of_intel).map_err(|e| e.to_string())
             }
-            Replayer::Mali(replayer) => {
-                let replayed = replayer.start(session, start).map_err(|e| e.to_string())?;
-                let stats = replayed.result.iter();
-                let reports = stats.clone().flat_map(|stats| &stats.reports);
-                let reports = reports.map(tepui_mali_model::describe).collect();
-                let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
-                let counts = |stats: &mali::RunStats| mali_counts(&stats.counts);
-                Ok(Replayed { reports, removals, ..described(replayed, counts, mali_pictures) })
+            Replayer::Mali(r) => {
+                r.model().gpu().forget();
+                r.attempt(session, start, patch).map(of_mali).map_err(|e| e.to_string())
             }
+        }
+    }
+
+    /// The waits of the programs that the last attempt has run, each with bytes of an instruction without it.
+    pub fn code_changes(&self) -> Vec<CodeChange> {
+        match self {
+            Replayer::Agx(replayer) => replayer.model().gpu().code_changes(),
+            Replayer::Intel(replayer) => replayer.model().gpu().code_changes(),
+            Replayer::Mali(replayer) => replayer.model().gpu().code_changes(),
+        }
+    }
+
+    /// The events of commands, one of which can be left out; none on Intel, whose batches are judged by
+    /// [`ReplayOptions::removals`].
+    pub fn omission(&self) -> Option<&Omission> {
+        match self {
+            Replayer::Agx(replayer) => Some(replayer.model().gpu().omission()),
+            Replayer::Intel(_) => None,
+            Replayer::Mali(replayer) => Some(replayer.model().gpu().omission()),
         }
     }
 
@@ -312,6 +330,42 @@ impl Replayer {
             Replayer::Intel(replayer) => replayer.finish(session, finish),
             Replayer::Mali(replayer) => replayer.finish(session, finish),
         }
+    }
+}
+
+fn of_agx(replayed: agx::Replayed) -> Replayed {
+    let reports = replayed.result.iter().flat_map(|stats| &stats.reports);
+    let reports = reports.map(ToString::to_string).collect();
+    let pictures = |all: Vec<_>| all.into_iter().map(agx_picture).collect();
+    Replayed { reports, ..described(replayed, agx_counts, pictures) }
+}
+
+fn of_intel(replayed: intel::Replayed) -> Replayed {
+    let stats = replayed.result.iter();
+    let about = |report: &tepui_intel_model::Report| match report.kind {
+        kind if kind.is_about_commands() => report.what.clone(),
+        _ => report.to_string(),
+    };
+    let reports = stats.clone().flat_map(|stats| &stats.reports).map(about).collect();
+    let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
+    Replayed { reports, removals, ..described(replayed, intel_counts, intel_pictures) }
+}
+
+fn of_mali(replayed: mali::Replayed) -> Replayed {
+    let reports = replayed.result.iter().flat_map(|stats| &stats.reports);
+    let reports = reports.map(tepui_mali_model::describe).collect();
+    let counts = |stats: &mali::RunStats| mali_counts(&stats.counts);
+    Replayed { reports, ..described(replayed, counts, mali_pictures) }
+}
+
+/// The clock that stands still.
+fn still_clock() -> u64 {
+    0
+}
+
+impl ReplayOptions {
+    fn clock(&self) -> fn() -> u64 {
+        if self.still_clock { still_clock } else { tepui_drm::monotonic_ns }
     }
 }
 
@@ -327,6 +381,7 @@ fn described<S, F: std::fmt::Display, A>(
         removals: BTreeMap::new(),
         changed: replayed.changed,
         hash: replayed.hash,
+        settled: replayed.settled,
         pictures: pictures(replayed.attachments),
         time: replayed.time,
     }
@@ -336,7 +391,6 @@ fn agx_replayer(options: &ReplayOptions) -> agx::Replayer {
     let model = tepui_agx_model::Options {
         threads: options.threads,
         check: options.check,
-        removals: options.removals,
         relaxed: options.relaxed,
         draws: options.draws.unwrap_or(u64::MAX),
         ..Default::default()
@@ -374,7 +428,7 @@ fn intel_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer
     let chip = chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
     let model = tepui_intel_model::Options {
         threads: options.threads,
-        clock: tepui_drm::monotonic_ns,
+        clock: options.clock(),
         check: options.check,
         removals: options.removals,
         relaxed: options.relaxed,
@@ -407,10 +461,9 @@ fn mali_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer,
     let chip = chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
     let model = tepui_mali_model::Options {
         threads: options.threads,
-        clock: tepui_drm::monotonic_ns,
+        clock: options.clock(),
         max_draws: options.draws.unwrap_or(u64::MAX),
         check: options.check,
-        removals: options.removals,
         relaxed: options.relaxed,
         ..Default::default()
     };

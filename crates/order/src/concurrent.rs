@@ -13,21 +13,18 @@
 //! let mut work = Concurrency::default();
 //! let first = work.begin(&[]);
 //! work.access(Access::Write, 0x1000, 4);
-//! let barrier = work.event("barrier", [first..first + 1], &[]);
+//! let barrier = work.event([first..first + 1], &[]);
 //! work.begin(&[barrier]);
 //! work.access(Access::Read, 0x1000, 4);
 //! assert!(work.races().is_empty());
-//! assert_eq!(work.removals(4)["barrier"].reported, 1);
+//! assert!(work.order().has(first, 1));
 //! ```
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::relaxed::Choices;
 use crate::shadow::LINE_BYTES;
-use crate::trace::Removals;
 use crate::tracker::Access;
 
 /// Number of an item of work, in the order in which items begin.
@@ -38,9 +35,6 @@ pub type EventId = u32;
 
 /// Limit on the items: sets of them have a bit for each.
 const MAX_ITEMS: usize = 1 << 12;
-
-/// Limit on the items of a sequence whose events are removed one at a time.
-const MAX_REMOVAL_ITEMS: usize = 1 << 9;
 
 /// Limit on the lines of memory that items have accessed, each item's counted.
 const MAX_TOUCHES: usize = 1 << 21;
@@ -81,12 +75,10 @@ impl Touch {
 
 /// Event that makes work wait for other work.
 #[derive(Clone, Debug)]
-struct OrderEvent {
-    /// Its name among what can be removed.
-    kind: Option<&'static str>,
+struct WaitEvent {
     /// The items that it waits for.
     items: Vec<Range<Item>>,
-    /// Events that it implies: it waits for what they wait for, and what waits for it waits for them if it is removed.
+    /// Events that it implies: it waits for what they wait for.
     implies: Vec<EventId>,
 }
 
@@ -143,7 +135,7 @@ impl Order {
 pub struct Concurrency {
     /// The events that each item waits for.
     items: Vec<Vec<EventId>>,
-    events: Vec<OrderEvent>,
+    events: Vec<WaitEvent>,
     lines: FxHashMap<u64, Vec<Touch>>,
     touches: usize,
     current: Item,
@@ -171,29 +163,14 @@ impl Concurrency {
         self.truncated
     }
 
-    /// Adds an event of a kind, which waits for items that have begun and for what other events wait for.
+    /// Adds an event, which waits for items that have begun and for what other events wait for.
     pub fn event(
         &mut self,
-        kind: &'static str,
         items: impl IntoIterator<Item = Range<Item>>,
         implies: &[EventId],
     ) -> EventId {
         let items = items.into_iter().collect();
-        self.add(OrderEvent { kind: Some(kind), items, implies: implies.to_vec() })
-    }
-
-    /// Adds a wait for items that have begun which no command asks for, such as between the stages of a pipeline. It is never removed.
-    pub fn dependency(&mut self, items: impl IntoIterator<Item = Range<Item>>) -> EventId {
-        self.add(OrderEvent { kind: None, items: items.into_iter().collect(), implies: Vec::new() })
-    }
-
-    /// Adds an event that waits for what other events wait for. It is never removed.
-    pub fn join(&mut self, events: &[EventId]) -> EventId {
-        self.add(OrderEvent { kind: None, items: Vec::new(), implies: events.to_vec() })
-    }
-
-    fn add(&mut self, event: OrderEvent) -> EventId {
-        self.events.push(event);
+        self.events.push(WaitEvent { items, implies: implies.to_vec() });
         self.events.len() as EventId - 1
     }
 
@@ -255,7 +232,7 @@ impl Concurrency {
     /// The pairs of items whose accesses nothing orders, one of each, in order.
     #[must_use]
     pub fn races(&self) -> Vec<Race> {
-        let before = self.before(None);
+        let before = self.before();
         let mut all: Vec<Race> = self.conflicts().into_values().collect();
         all.retain(|race| !is_ordered(&before, race));
         all.sort_by_key(|race| (race.later.0, race.earlier.0));
@@ -265,7 +242,7 @@ impl Concurrency {
     /// Waits between items.
     #[must_use]
     pub fn order(&self) -> Order {
-        Order(self.before(None))
+        Order(self.before())
     }
 
     /// The items that have accessed the line of memory that contains an address, in no order.
@@ -274,52 +251,15 @@ impl Concurrency {
         touches.map(|touch| touch.item)
     }
 
-    /// Judges the sequence without each of its events, one at a time, by kind: whether there is another race, and whether one of
-    /// a number of random orders has the accesses of such a pair the other way round. Empty if something is missing.
-    #[must_use]
-    pub fn removals(&self, seeds: u64) -> BTreeMap<String, Removals> {
-        let mut all: BTreeMap<String, Removals> = BTreeMap::new();
-        if self.truncated || self.items.len() > MAX_REMOVAL_ITEMS {
-            return all;
-        }
-        let complete = self.before(None);
-        let mut conflicts: Vec<Race> = self.conflicts().into_values().collect();
-        conflicts.retain(|race| is_ordered(&complete, race));
-        for (event, OrderEvent { kind, .. }) in self.events.iter().enumerate() {
-            let Some(kind) = kind else { continue };
-            let before = self.before(Some(event as EventId));
-            let reported = conflicts.iter().any(|race| !is_ordered(&before, race));
-            let different = reported
-                && (0..seeds).any(|seed| {
-                    let place = random_order(&before, &mut Choices::new(seed));
-                    let place = |item: Item| place[item as usize];
-                    conflicts.iter().any(|race| place(race.later.0) < place(race.earlier.0))
-                });
-            *all.entry((*kind).to_owned()).or_default() += Removals {
-                removed: 1,
-                reported: u64::from(reported),
-                different: u64::from(different),
-                missed: 0,
-            };
-        }
-        all
-    }
-
-    /// The items that each item waits for, directly or through others, without an event.
-    fn before(&self, removed: Option<EventId>) -> Vec<ItemSet> {
+    /// The items that each item waits for, directly or through others.
+    fn before(&self) -> Vec<ItemSet> {
         let mut before: Vec<ItemSet> = Vec::with_capacity(self.items.len());
         let mut of_events: Vec<Option<ItemSet>> = vec![None; self.events.len()];
         for waits in &self.items {
             let mut set = ItemSet::default();
-            let mut waits = waits.clone();
-            while let Some(event) = waits.pop() {
-                match Some(event) == removed {
-                    true => waits.extend(&self.events[event as usize].implies),
-                    false => {
-                        self.close(event, &before, &mut of_events);
-                        of_events[event as usize].iter().for_each(|more| set.add(more));
-                    }
-                }
+            for &event in waits {
+                self.close(event, &before, &mut of_events);
+                of_events[event as usize].iter().for_each(|more| set.add(more));
             }
             before.push(set);
         }
@@ -331,7 +271,7 @@ impl Concurrency {
     fn close(&self, event: EventId, before: &[ItemSet], of_events: &mut [Option<ItemSet>]) {
         let mut missing = vec![event];
         while let Some(&next) = missing.last() {
-            let OrderEvent { items, implies, .. } = &self.events[next as usize];
+            let WaitEvent { items, implies } = &self.events[next as usize];
             let open = implies.iter().filter(|&&e| e < next && of_events[e as usize].is_none());
             let open: Vec<EventId> = open.copied().collect();
             if of_events[next as usize].is_some() || open.is_empty() {
@@ -397,17 +337,4 @@ impl Concurrency {
 
 fn is_ordered(before: &[ItemSet], race: &Race) -> bool {
     before[race.later.0 as usize].contains(race.earlier.0)
-}
-
-/// The place of each item in an order that keeps items after those that they wait for.
-fn random_order(before: &[ItemSet], choices: &mut Choices) -> Vec<u32> {
-    let mut order: Vec<Item> = Vec::with_capacity(before.len());
-    for (item, waits) in before.iter().enumerate() {
-        let from = order.iter().rposition(|&other| waits.contains(other)).map_or(0, |at| at + 1);
-        let at = from + choices.below(order.len() - from + 1);
-        order.insert(at, item as Item);
-    }
-    let mut place = vec![0; before.len()];
-    order.iter().zip(0..).for_each(|(&item, at)| place[item as usize] = at);
-    place
 }

@@ -34,18 +34,20 @@
 //! assert_eq!(tracker.take()[0].missing, Missing::Flush { cache: 0, to: Level::Memory });
 //! ```
 //!
-//! A [`Trace`] keeps a sequence, so that it can be judged again without one of its events. [`relaxed`] executes
-//! accesses in another of the orders that the hardware may take.
+//! A [`Trace`] keeps a sequence, so that it can be judged again without one of its events; with an [`Omission`] a model
+//! itself leaves out an event of a run. [`relaxed`] executes accesses in another of the orders that the hardware may take.
 //!
 //! Start reading at [`tracker`]; [`shadow`](self) has what is known of each line of memory.
 
 pub mod concurrent;
+mod omit;
 pub mod relaxed;
 mod shadow;
 mod table;
 pub mod trace;
 pub mod tracker;
 
+pub use omit::{CodeChange, Omission, OrderEvent};
 pub use table::{Cache, CacheSet, Event, Level, Table, Unit, UnitSet};
-pub use trace::{Removals, Trace};
+pub use trace::{Removals, Trace, spaced};
 pub use tracker::{Access, Hazard, Missing, Side, Tracker};

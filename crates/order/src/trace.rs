@@ -28,12 +28,33 @@ pub struct Trace {
 pub struct Removals {
     /// Removals, one at a time.
     pub removed: u64,
-    /// Removals after which there is a hazard.
+    /// Removals after which the checker finds something.
     pub reported: u64,
     /// Removals after which some of the relaxed executions give another result.
     pub different: u64,
     /// Removals that give another result and are not reported.
     pub missed: u64,
+    /// Removals that a static checker finds.
+    pub found: u64,
+}
+
+impl Removals {
+    /// Counts a removal: whether a static checker finds it, whether the checker reports it, and whether it gives another result.
+    pub fn add(&mut self, found: bool, reported: bool, different: bool) {
+        *self += Removals {
+            removed: 1,
+            reported: u64::from(reported),
+            different: u64::from(different),
+            missed: u64::from(different && !reported && !found),
+            found: u64::from(found),
+        };
+    }
+}
+
+/// Elements of a list, evenly spaced: all, or as many as a limit.
+pub fn spaced<T>(list: &[T], limit: usize) -> impl Iterator<Item = &T> {
+    let count = list.len().min(limit);
+    (0..count).map(move |n| &list[n * list.len() / count])
 }
 
 impl std::ops::AddAssign for Removals {
@@ -42,6 +63,7 @@ impl std::ops::AddAssign for Removals {
         self.reported += other.reported;
         self.different += other.different;
         self.missed += other.missed;
+        self.found += other.found;
     }
 }
 
@@ -173,25 +195,32 @@ impl Trace {
 
     /// Removes each kind of event from each barrier, one at a time: each cache of its flushes and invalidations, its
     /// stalls, and the whole barrier. Counts by the name of what is removed the removals, those that are reported, and
-    /// those after which relaxed executions with some seeds give another result. A sequence that has a hazard as it is
-    /// gives none.
+    /// those after which relaxed executions with some seeds give another result. Of a kind there are up to `limit`, evenly
+    /// spaced. A sequence that has a hazard as it is gives none.
     #[must_use]
-    pub fn removals(&self, table: &'static Table, seeds: u64) -> BTreeMap<String, Removals> {
+    pub fn removals(
+        &self,
+        table: &'static Table,
+        seeds: u64,
+        limit: usize,
+    ) -> BTreeMap<String, Removals> {
         let mut all: BTreeMap<String, Removals> = BTreeMap::new();
         if self.has_hazard(table, &[]) {
             return all;
         }
-        let right = self.relaxed(table, 0, &[]);
+        let mut kinds: BTreeMap<String, Vec<Vec<Change>>> = BTreeMap::new();
         for barrier in self.barriers(table) {
             for (name, changes) in weaker_barriers(table, &barrier) {
-                let reported = self.has_hazard(table, &changes);
-                let other = |seed| self.relaxed(table, seed, &changes) != right;
+                kinds.entry(name).or_default().push(changes);
+            }
+        }
+        let right = self.relaxed(table, 0, &[]);
+        for (name, removals) in kinds {
+            for changes in spaced(&removals, limit) {
+                let reported = self.has_hazard(table, changes);
+                let other = |seed| self.relaxed(table, seed, changes) != right;
                 let different = (0..seeds).any(other);
-                let count = all.entry(name).or_default();
-                count.removed += 1;
-                count.reported += u64::from(reported);
-                count.different += u64::from(different);
-                count.missed += u64::from(different && !reported);
+                all.entry(name.clone()).or_default().add(false, reported, different);
             }
         }
         all
@@ -276,7 +305,7 @@ mod tests {
     #[test]
     fn each_event_is_removed_by_itself() {
         let barrier = [Event::Flush(0b01, Level::Memory), Event::Finish, Event::Invalidate(0b11)];
-        let found = trace(&barrier).removals(&TABLE, 64);
+        let found = trace(&barrier).removals(&TABLE, 64, usize::MAX);
         let counts = |(name, r): (&'static str, &Removals)| {
             (name, [r.removed, r.reported, r.different, r.missed])
         };
@@ -291,7 +320,9 @@ mod tests {
             ("wait and finish flushes", [2, 2, 2, 0]),
         ];
         assert_eq!(names.collect::<Vec<_>>(), expected);
-        assert!(trace(&barrier[..2]).removals(&TABLE, 1).is_empty());
+        assert!(trace(&barrier[..2]).removals(&TABLE, 1, usize::MAX).is_empty());
+        assert_eq!(trace(&barrier).removals(&TABLE, 1, 1)["finish flushes"].removed, 1);
+        assert_eq!(spaced(&[0, 1, 2, 3, 4], 2).collect::<Vec<_>>(), [&0, &2]);
         assert!(trace(&barrier[..2]).differs(&TABLE, 64));
         assert!(!trace(&barrier).differs(&TABLE, 64));
     }

@@ -55,6 +55,13 @@ impl<K: Copy + Eq + Hash> Reports<K> {
         }
     }
 
+    /// Forgets all reports, so that each may be added again.
+    pub fn forget(&self) {
+        let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        collected.seen.clear();
+        collected.new.clear();
+    }
+
     /// The reports since the last call, by place.
     pub fn take(&self) -> Vec<Report<K>> {
         let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,5 +91,8 @@ mod tests {
         assert_eq!(texts[0], "another place, in shader 0x1000 at offset 0x0: add");
         reports.add(report('b', 16, "again"));
         assert!(reports.take().is_empty());
+        reports.forget();
+        reports.add(report('b', 16, "again"));
+        assert_eq!(reports.take().len(), 1);
     }
 }

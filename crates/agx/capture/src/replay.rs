@@ -17,6 +17,13 @@ pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Attachment>;
 /// Reason why a command cannot be executed again.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
+impl Agx {
+    /// The GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.0
+    }
+}
+
 /// Executes commands of a capture on this model.
 pub fn replayer(gpu: Gpu) -> Replayer {
     Replayer::new(Agx(gpu))

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tepui_agx_chips::Chip;
-use tepui_agx_model::{ComputeJob, Gpu, JobFault, JobStats, OrderChecker, RenderJob};
+use tepui_agx_model::{
+    Barriers, CommandKind, ComputeJob, Gpu, JobFault, JobStats, OrderChecker, RenderJob,
+};
 use tepui_drm::core::CoreDevice;
 use tepui_drm::fault_log::FaultLog;
 use tepui_softgpu::AddressSpace;
@@ -24,6 +26,11 @@ pub trait Execute: Send + Sync {
     fn order(&self) -> Option<&OrderChecker> {
         None
     }
+
+    /// The order in which the commands of a submission run.
+    fn command_order(&self, _submission: u64, commands: &[(CommandKind, Barriers)]) -> Vec<usize> {
+        (0..commands.len()).collect()
+    }
 }
 
 impl Execute for Gpu {
@@ -37,6 +44,10 @@ impl Execute for Gpu {
 
     fn order(&self) -> Option<&OrderChecker> {
         Gpu::order(self)
+    }
+
+    fn command_order(&self, submission: u64, commands: &[(CommandKind, Barriers)]) -> Vec<usize> {
+        Gpu::command_order(self, submission, commands)
     }
 }
 

@@ -2,8 +2,8 @@
 //! order.
 //!
 //! The hardware has a queue for render and one for compute commands, and barriers in a submission
-//! order the two. Here a submission's commands run in order, one at a time, which every set of
-//! barriers allows.
+//! order the two. Here a submission's commands run one at a time: in order, which every set of barriers allows, and in relaxed
+//! execution in another order that they allow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -48,6 +48,17 @@ pub(crate) struct Prepared {
     pub start: Vec<TimestampSlot>,
     /// Written after it.
     pub end: Vec<TimestampSlot>,
+}
+
+impl Prepared {
+    /// Its kind, and what it waits for.
+    fn order(&self) -> (CommandKind, Barriers) {
+        let kind = match self.work {
+            Work::Compute(_) => CommandKind::Compute,
+            Work::Render(_) => CommandKind::Render,
+        };
+        (kind, self.barriers)
+    }
 }
 
 /// A submission, ready to run.
@@ -144,13 +155,12 @@ impl Worker {
 
     fn execute(&self, submission: u64, commands: &[Prepared]) -> Result<(), Errno> {
         let order = self.device.gpu.order().map(OrderChecker::begin);
-        for (command, Prepared { work, barriers, start, end }) in commands.iter().enumerate() {
+        let kinds: Vec<(CommandKind, Barriers)> = commands.iter().map(Prepared::order).collect();
+        for command in self.device.gpu.command_order(submission, &kinds) {
+            let Prepared { work, start, end, .. } = &commands[command];
             if let Some(order) = &order {
-                let kind = match work {
-                    Work::Compute(_) => CommandKind::Compute,
-                    Work::Render(_) => CommandKind::Render,
-                };
-                order.command(kind, *barriers);
+                let (kind, barriers) = kinds[command];
+                order.command(kind, barriers);
             }
             let result = self.vm.run(|vm| {
                 let execution =
@@ -186,7 +196,7 @@ impl Worker {
             }
         }
         if let Some(order) = order {
-            self.report(&order.end().0, &format!("submission {submission}"));
+            self.report(&order.end(), &format!("submission {submission}"));
         }
         Ok(())
     }

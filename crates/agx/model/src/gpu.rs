@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tepui_hostvec::Target;
+use tepui_order::Omission;
 use tepui_softgpu::{BufferPool, WorkerPool};
 
 use crate::coverage::Coverage;
@@ -26,8 +27,6 @@ pub struct Options {
     /// With `check`: report races, barriers and derivatives in divergent flow, and results that are
     /// never read.
     pub audit: bool,
-    /// With `check`: judge each submission without each of its barriers, too: [`crate::JobStats::removals`].
-    pub removals: bool,
     /// The word that registers, local memory and scratch memory hold until a program writes them. On
     /// silicon they hold remains of earlier programs; the default, 0, hides a missing initialisation.
     /// `r0l`, the execution mask's counter, starts at 0 in any case, and uniform registers that no USC
@@ -75,7 +74,6 @@ impl Default for Options {
             threads: 0,
             check: false,
             audit: false,
-            removals: false,
             uninitialised: 0,
             instruction_budget: 1 << 32,
             job_budget: 1 << 44,
@@ -124,6 +122,7 @@ pub struct Gpu {
     pub(crate) frames: BufferPool<FrameMemory>,
     /// The checker of the order of launches and commands.
     pub(crate) order: Option<Arc<OrderChecker>>,
+    pub(crate) omission: Omission,
 }
 
 impl Gpu {
@@ -138,7 +137,7 @@ impl Gpu {
         let pool = WorkerPool::new(options.threads, MAX_WORKERS, "agx-core");
         // Relaxed execution takes items in another order than that of the checker.
         let ordered = options.check && options.relaxed.is_none();
-        let order = ordered.then(|| Arc::new(OrderChecker::new(options.removals)));
+        let order = ordered.then(Arc::default);
         Gpu {
             order,
             options,
@@ -147,6 +146,7 @@ impl Gpu {
             geometry: Default::default(),
             scenes: Default::default(),
             frames: Default::default(),
+            omission: Omission::default(),
         }
     }
 

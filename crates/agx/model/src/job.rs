@@ -1,7 +1,6 @@
 //! Jobs: the control registers that the firmware sets, and the results, reports and faults of a
 //! job.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
@@ -316,8 +315,6 @@ pub struct JobStats {
     pub first_soft_fault: Option<tepui_softgpu::Fault>,
     /// The reports of the checker, one of each kind for an instruction.
     pub reports: Vec<Report>,
-    /// For each kind of barrier, how many were removed, one at a time, and what was found ([`crate::Options::removals`]).
-    pub removals: BTreeMap<String, tepui_order::Removals>,
 }
 
 impl JobStats {
@@ -331,9 +328,6 @@ impl JobStats {
         self.soft_faults += other.soft_faults;
         self.first_soft_fault = self.first_soft_fault.or(other.first_soft_fault);
         self.report(&other.reports);
-        for (kind, removals) in &other.removals {
-            *self.removals.entry(kind.clone()).or_default() += *removals;
-        }
     }
 
     /// Cycles of the busier arithmetic unit.

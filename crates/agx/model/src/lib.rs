@@ -38,7 +38,7 @@ pub use job::{
 pub use gpu::{Gpu, MAX_WORKERS, Options, POISON};
 pub use order::{Barriers, CommandKind, OrderChecker, Running};
 pub use tepui_hostvec::Target;
-pub use tepui_order::Removals;
+pub use tepui_order::{CodeChange, Omission, OrderEvent};
 pub use usc::code::Fingerprint;
 pub use usc::launch::Grid;
 pub use watch::{
@@ -46,6 +46,7 @@ pub use watch::{
     TileAccess, Uniforms, Watch,
 };
 
+use tepui_order::relaxed::Choices;
 use tepui_softgpu::AddressSpace;
 
 impl Gpu {
@@ -57,6 +58,39 @@ impl Gpu {
     /// Runs a render command (both its vertex and its fragment part) to its end.
     pub fn render(&self, vm: &AddressSpace, job: &RenderJob) -> Result<JobStats, JobFault> {
         self.ordered(vm, CommandKind::Render, || render::run(self, vm, job))
+    }
+
+    /// The events of a command, one of which can be left out of its next run: barrier blocks of compute streams.
+    #[must_use]
+    pub fn omission(&self) -> &Omission {
+        &self.omission
+    }
+
+    /// Forgets the programs that have run.
+    pub fn forget(&self) {
+        self.programs.clear();
+    }
+
+    /// The waits of the programs that have run since [`Gpu::forget`], each with the bytes of an instruction that does not wait.
+    pub fn code_changes(&self) -> Vec<CodeChange> {
+        self.programs.without_waits()
+    }
+
+    /// The order in which the commands of a submission run: in relaxed execution another one that their barriers allow. Commands
+    /// are in order otherwise.
+    #[must_use]
+    pub fn command_order(
+        &self,
+        submission: u64,
+        commands: &[(CommandKind, Barriers)],
+    ) -> Vec<usize> {
+        match self.options.relaxed {
+            Some(seed) => {
+                let mut choices = Choices::new(seed ^ submission.rotate_left(32));
+                order::relaxed_order(commands, &mut choices)
+            }
+            None => (0..commands.len()).collect(),
+        }
     }
 
     /// The checker of order, for those that execute several commands of a submission.
@@ -79,9 +113,7 @@ impl Gpu {
         let running = order.begin();
         running.command(kind, [None; 2]);
         let mut stats = run()?;
-        let (reports, removals) = running.end();
-        stats.report(&reports);
-        stats.removals = removals;
+        stats.report(&running.end());
         Ok(stats)
     }
 }

@@ -6,18 +6,15 @@
 //!
 //! source: asahi_drm.h, `drm_asahi_cmd_header`: what a command's barriers wait for.
 
-use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tepui_order::Access;
 use tepui_order::concurrent::{Concurrency, EventId, Item, Race};
-use tepui_order::{Access, Removals};
+use tepui_order::relaxed::Choices;
 use tepui_softgpu::AccessObserver;
 
 use crate::job::{ProgramPoint, Report, ReportKind};
-
-/// Random orders in which a submission without an event is looked at.
-const REMOVAL_SEEDS: u64 = 16;
 
 /// Limit on the races that a submission's report names.
 const MAX_RACES: usize = 64;
@@ -35,13 +32,30 @@ pub enum CommandKind {
 /// wait for the queue.
 pub type Barriers = [Option<u16>; 2];
 
+/// A random order of a submission's commands in which each comes after those that its barriers wait for.
+pub(crate) fn relaxed_order(
+    commands: &[(CommandKind, Barriers)],
+    choices: &mut Choices,
+) -> Vec<usize> {
+    let mut order: Vec<usize> = Vec::new();
+    for (command, (_, barriers)) in commands.iter().enumerate() {
+        let waits_for = |&other: &usize| {
+            let (kind, _) = commands[other];
+            let earlier = commands[..other].iter().filter(|&&(of, _)| of == kind).count();
+            barriers[kind as usize].is_some_and(|count| earlier < count.into())
+        };
+        let first = order.iter().rposition(waits_for).map_or(0, |at| at + 1);
+        order.insert(first + choices.below(order.len() - first + 1), command);
+    }
+    order
+}
+
 /// The checker of the order of a GPU's work.
 #[derive(Default)]
 pub struct OrderChecker {
     state: Mutex<State>,
     /// Held while a submission runs.
     submission: Mutex<()>,
-    removes: bool,
 }
 
 #[derive(Default)]
@@ -73,11 +87,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl OrderChecker {
-    /// A checker; `removes` says whether barriers are removed one at a time, too.
-    pub(crate) fn new(removes: bool) -> OrderChecker {
-        OrderChecker { removes, ..OrderChecker::default() }
-    }
-
     /// Begins a submission, after the one that runs.
     pub fn begin(&self) -> Running<'_> {
         let alone = lock(&self.submission);
@@ -108,7 +117,7 @@ impl OrderChecker {
         let before = state.since..state.work.count();
         let implied: Vec<EventId> = state.barrier.into_iter().collect();
         state.since = before.end;
-        state.barrier = Some(state.work.event("barrier block", [before], &implied));
+        state.barrier = Some(state.work.event([before], &implied));
     }
 
     /// Begins the vertex part of a render, with the address of its stream; the item.
@@ -122,7 +131,7 @@ impl OrderChecker {
     pub(crate) fn fragments(&self, at: u64) {
         let mut state = lock(&self.state);
         let before = state.first..state.work.count();
-        let after = state.work.dependency([before]);
+        let after = state.work.event([before], &[]);
         state.begin("fragment part of the render", at, &[after]);
     }
 
@@ -142,9 +151,8 @@ impl Running<'_> {
         let mut waits = Vec::new();
         for (queue, barrier) in barriers.into_iter().enumerate() {
             let Some(count) = barrier else { continue };
-            let name = ["barrier on renders", "barrier on compute"][queue];
             let items: Vec<_> = state.done[queue].iter().take(count.into()).cloned().collect();
-            waits.push(state.work.event(name, items, &[]));
+            waits.push(state.work.event(items, &[]));
         }
         state.waits = waits;
         // Items are added to the range as they begin.
@@ -152,8 +160,8 @@ impl Running<'_> {
         state.done[kind as usize].push(first..first);
     }
 
-    /// Ends the submission; the reports, and for each kind of barrier what its removals would change.
-    pub fn end(self) -> (Vec<Report>, BTreeMap<String, Removals>) {
+    /// Ends the submission; returns the reports.
+    pub fn end(self) -> Vec<Report> {
         let mut state = lock(&self.checker.state);
         state.runs = false;
         let races = state.work.races();
@@ -163,11 +171,7 @@ impl Running<'_> {
                 reports.push(report);
             }
         }
-        let removals = match self.checker.removes {
-            true => state.work.removals(REMOVAL_SEEDS),
-            false => BTreeMap::new(),
-        };
-        (reports, removals)
+        reports
     }
 }
 
@@ -265,15 +269,10 @@ mod tests {
 
     #[test]
     fn commands_wait_for_those_that_their_barriers_count() {
-        let checker = OrderChecker::new(true);
-        let (reports, removals) = submission(&checker, [Some(1), Some(0)], true).end();
-        assert_eq!(reports, []);
-        let reported = |name: &str| (removals[name].removed, removals[name].reported);
-        assert_eq!(reported("barrier on renders"), (2, 1));
-        assert_eq!(reported("barrier on compute"), (2, 0));
-        assert_eq!(reported("barrier block"), (1, 1));
+        let checker = OrderChecker::default();
+        assert_eq!(submission(&checker, [Some(1), Some(0)], true).end(), []);
         for barriers in [[None, None], [Some(0), Some(0)], [None, Some(0)]] {
-            let (reports, _) = submission(&checker, barriers, true).end();
+            let reports = submission(&checker, barriers, true).end();
             let texts: Vec<String> = reports.iter().map(ToString::to_string).collect();
             let expected = [
                 "memory at 0x8000: between the read by the vertex part of the render at 0x100 and the write by the launch at 0x200, \
@@ -285,10 +284,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn relaxed_commands_come_after_those_that_their_barriers_count() {
+        use CommandKind::{Compute, Render};
+        let orders = |commands: &[(CommandKind, Barriers)]| {
+            let order = |seed| relaxed_order(commands, &mut Choices::new(seed));
+            (0..64).map(order).collect::<std::collections::BTreeSet<_>>()
+        };
+        let free = [(Render, [None; 2]), (Compute, [Some(0), None]), (Render, [None, Some(0)])];
+        assert_eq!(orders(&free).len(), 6);
+        let ordered = [(Render, [None; 2]), (Compute, [None; 2]), (Render, [Some(0), Some(1)])];
+        let expected = [[0, 1, 2], [1, 0, 2], [1, 2, 0]];
+        assert_eq!(orders(&ordered), expected.map(Vec::from).into());
+        let all = [(Render, [None; 2]), (Render, [Some(1), None]), (Compute, [Some(2), Some(0)])];
+        assert_eq!(orders(&all), [vec![0, 1, 2]].into());
+    }
+
     /// A command without launches has no items: those of the render after it are the render's alone.
     #[test]
     fn a_barrier_on_an_empty_command_orders_nothing() {
-        let checker = OrderChecker::new(false);
+        let checker = OrderChecker::default();
         for (barriers, races) in [([None, Some(1)], 1), ([Some(1), None], 0)] {
             let running = checker.begin();
             running.command(CommandKind::Compute, [None; 2]);
@@ -298,19 +313,19 @@ mod tests {
             running.command(CommandKind::Compute, barriers);
             checker.launch(0x200);
             checker.access(0, Access::Read, BUFFER, 16);
-            assert_eq!(running.end().0.len(), races, "{barriers:?}");
+            assert_eq!(running.end().len(), races, "{barriers:?}");
         }
     }
 
     #[test]
     fn launches_of_a_stream_wait_at_barrier_blocks() {
-        let checker = OrderChecker::new(false);
-        let (reports, _) = submission(&checker, [Some(1), Some(0)], false).end();
+        let checker = OrderChecker::default();
+        let reports = submission(&checker, [Some(1), Some(0)], false).end();
         let [report] = &reports[..] else { panic!("{reports:?}") };
         assert!(report.what.ends_with("a barrier block of the stream is missing"), "{report}");
         // A submission that ends early leaves nothing.
         drop(submission(&checker, [None; 2], false));
         assert!(!checker.runs());
-        assert_eq!(checker.begin().end().0, []);
+        assert_eq!(checker.begin().end(), []);
     }
 }

@@ -18,6 +18,13 @@ pub type Replayed = tepui_capture::Replayed<JobStats, JobFault, Picture>;
 /// The error of a replay of a batch.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
 
+impl Intel {
+    /// The GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.0
+    }
+}
+
 /// A replayer that executes batches on this model.
 pub fn replayer(gpu: Gpu) -> Replayer {
     Replayer::new(Intel(gpu))

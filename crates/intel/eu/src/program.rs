@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use tepui_intel_analysis::access::Descriptors;
-use tepui_intel_analysis::scoreboard::{Rules, Tracker};
+use tepui_intel_analysis::scoreboard::{self, Rules, Tracker};
 use tepui_intel_analysis::{Code, timing};
 use tepui_intel_isa::{
     Arf, Condition, Desc, Form, Generation, Inst, Location, MathFunction, Opcode, Register, Src,
-    SyncFunction, Type,
+    Swsb, SyncFunction, Token, Type,
 };
 
 use crate::copies::{self, TexelCopy};
@@ -38,6 +38,23 @@ pub struct Program {
     translation: LazyTranslation,
     /// The scoreboard at the program's start, once a thread is checked.
     scoreboard: OnceLock<Option<Tracker>>,
+}
+
+/// The parts of an annotation, each with the annotation without it.
+fn weaker(swsb: Swsb) -> Vec<(&'static str, Swsb)> {
+    let mut all = Vec::new();
+    if swsb.distance != 0 {
+        all.push(("distance of an instruction", Swsb { distance: 0, ..swsb }));
+    }
+    // A token that is set is waited for by others.
+    if let Some((_, token @ (Token::Src | Token::Dst))) = swsb.token {
+        let kind = match token {
+            Token::Src => "wait for a token's sources",
+            _ => "wait for a token's destination",
+        };
+        all.push((kind, Swsb { token: None, ..swsb }));
+    }
+    all
 }
 
 impl Program {
@@ -198,6 +215,39 @@ impl Program {
             Some(Tracker::new(&code, Rules::MESA))
         };
         self.scoreboard.get_or_init(make).as_ref()
+    }
+
+    /// The instructions without each part of their annotations for the scoreboard, one at a time: the name of the part, the
+    /// instruction's offset, its bytes, and whether the static checker finds the program wrong then. Empty of generations without a
+    /// scoreboard.
+    pub fn without_annotations(&self) -> Vec<(&'static str, u32, Vec<u8>, Option<bool>)> {
+        let mut placed: Vec<(usize, Inst)> =
+            self.instructions().map(|(ip, inst)| (ip as usize, *inst)).collect();
+        placed.sort_by_key(|(ip, _)| *ip);
+        if placed.first().is_none_or(|(_, inst)| inst.generation < Generation::Gen12) {
+            return Vec::new();
+        }
+        let code = Code::placed(placed.clone()).ok();
+        let found = |code: &Code| scoreboard::check(code, Rules::MESA).ok().map(|all| all.len());
+        let known = code.as_ref().and_then(&found);
+        let mut all = Vec::new();
+        for (n, (ip, inst)) in placed.iter().enumerate() {
+            for (kind, swsb) in weaker(inst.swsb) {
+                let without = Inst { swsb, ..*inst };
+                let mut bytes = Vec::new();
+                if without.encode(&mut bytes).is_err() || bytes.len() != inst.bytes() {
+                    continue;
+                }
+                let changed = code.clone().map(|mut code| {
+                    code.replace(n, without);
+                    code
+                });
+                let count = changed.as_ref().and_then(&found);
+                let is_found = known.zip(count).map(|(known, count)| count > known);
+                all.push((kind, *ip as u32, bytes, is_found));
+            }
+        }
+        all
     }
 
     /// A fault of the instruction at an address.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_intel_chips::Chip;
+use tepui_order::CodeChange;
 use tepui_softgpu::{AddressSpace, Reports, WorkerPool};
 
 use crate::context::HardwareContext;
@@ -34,7 +35,7 @@ pub struct Options {
     pub check: bool,
     /// With `check`, whether to judge each batch without each of its flushes, invalidations and stalls:
     /// [`JobStats::removals`].
-    pub removals: bool,
+    pub removals: Option<usize>,
     /// A seed of relaxed execution: draws, dispatches and writes are performed late and in another order, and caches
     /// hold data back, as far as the events of a batch allow. It runs on one thread; with it, `check` reports nothing
     /// about the order of commands.
@@ -55,7 +56,7 @@ impl Default for Options {
             max_instructions: 200_000_000_000,
             max_wait_ns: 10_000_000_000,
             check: false,
-            removals: false,
+            removals: None,
             relaxed: None,
         }
     }
@@ -152,6 +153,26 @@ impl Gpu {
     fn with_reports(&self, mut stats: JobStats) -> JobStats {
         stats.reports = self.reports.as_ref().map_or_else(Vec::new, |reports| reports.take());
         stats
+    }
+
+    /// Forgets reports, so that the checker may report the same again, and the programs that have run.
+    pub fn forget(&self) {
+        self.reports.iter().for_each(|reports| reports.forget());
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// The waits of the programs that have run since [`Gpu::forget`], each with the bytes of the instruction without it.
+    pub fn code_changes(&self) -> Vec<CodeChange> {
+        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Vec::new();
+        for (&kernel, cached) in &*programs {
+            for (kind, offset, bytes, is_found) in cached.program().without_annotations() {
+                let address = kernel + u64::from(offset);
+                all.push(CodeChange { kind, address, bytes, is_found });
+            }
+        }
+        all.sort_by_key(|change| change.address);
+        all
     }
 
     /// The command streamer's timestamp.

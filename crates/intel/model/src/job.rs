@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use tepui_order::Removals;
+use tepui_order::Removals;
 pub use tepui_softgpu::{JobFaultKind as FaultKind, ProgramPoint};
 
 /// A batch: commands from an address on.

@@ -46,8 +46,9 @@ mod watch;
 pub use context::{Bases, HardwareContext};
 pub use gpu::{Gpu, Options, timestamp};
 pub use job::{
-    Batch, FaultKind, JobFault, JobStats, ProgramPoint, Removals, Report, ReportKind, Unit, finding,
+    Batch, FaultKind, JobFault, JobStats, ProgramPoint, Report, ReportKind, Unit, finding,
 };
 pub use picture::Picture;
 pub use registers::Registers;
+pub use tepui_order::{Removals, spaced};
 pub use watch::{Access, MemorySpace, Step, ThreadPlace, Watch};

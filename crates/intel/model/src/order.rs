@@ -163,6 +163,7 @@ pub(crate) fn events(generation: Generation, control: &PipeControl, mut emit: im
 /// The checker of a GPU.
 pub(crate) struct OrderChecker {
     generation: Generation,
+    max_removals: usize,
     state: Mutex<State>,
     /// Held while a batch runs.
     pub batch: Mutex<()>,
@@ -198,12 +199,13 @@ pub(crate) fn table(generation: Generation) -> &'static Table {
 }
 
 impl OrderChecker {
-    /// A checker; `removes` says whether events are removed one at a time, too.
-    pub fn new(generation: Generation, removes: bool) -> OrderChecker {
+    /// A checker; events are removed one at a time, too, up to a number of each kind in a batch.
+    pub fn new(generation: Generation, removals: Option<usize>) -> OrderChecker {
         let tracker = Tracker::new(table(generation));
-        let trace = removes.then(Trace::default);
+        let trace = removals.map(|_| Trace::default());
         let state = State { tracker, commands: HashMap::new(), trace, now: 0, runs: false };
-        OrderChecker { generation, state: Mutex::new(state), batch: Mutex::new(()) }
+        let max_removals = removals.unwrap_or(0);
+        OrderChecker { generation, max_removals, state: Mutex::new(state), batch: Mutex::new(()) }
     }
 
     /// Begins a batch.
@@ -261,7 +263,8 @@ impl OrderChecker {
         let hazards = state.tracker.take();
         let reports = hazards.iter().map(|hazard| state.report(self.generation, hazard)).collect();
         let trace = state.trace.as_ref().filter(|trace| !trace.is_truncated());
-        let removals = trace.map(|trace| trace.removals(table(self.generation), REMOVAL_SEEDS));
+        let removals = trace
+            .map(|trace| trace.removals(table(self.generation), REMOVAL_SEEDS, self.max_removals));
         (reports, removals.unwrap_or_default())
     }
 }

@@ -1,12 +1,8 @@
 //! Replays the runs of a capture on the model.
 
-use std::collections::BTreeMap;
-
 use tepui_capture::{Model, Start};
 use tepui_mali_model::limits::{ADDRESS_BITS, CS_SLOTS, PAGE_SHIFT};
-use tepui_mali_model::{
-    Gpu, Group, JobContext, JobFault, JobStats, Picture, Removals, Report, Stream, Unit,
-};
+use tepui_mali_model::{Gpu, Group, JobContext, JobFault, JobStats, Picture, Report, Stream, Unit};
 use tepui_softgpu::AddressSpace;
 
 use crate::payload::Run;
@@ -30,8 +26,6 @@ pub struct RunStats {
     pub counts: JobStats,
     /// Reports of the model's checker.
     pub reports: Vec<Report>,
-    /// Effects of removed waits and dependencies, by kind.
-    pub removals: BTreeMap<String, Removals>,
 }
 
 /// Executes runs of a capture on the model.
@@ -40,6 +34,13 @@ pub type Replayer = tepui_capture::Replayer<Mali>;
 pub type Replayed = tepui_capture::Replayed<RunStats, JobFault, Picture>;
 /// The error of a replay of a run.
 pub type Unplayable = tepui_capture::Unplayable<JobFault>;
+
+impl Mali {
+    /// The GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.0
+    }
+}
 
 /// A replayer that executes runs on this model.
 pub fn replayer(gpu: Gpu) -> Replayer {
@@ -60,6 +61,15 @@ impl Model for Mali {
         Ok(Run::read(&start.payload))
     }
 
+    /// Group whose queues are all idle. One with streams that have not ended may be further or less far than that of
+    /// another execution.
+    fn is_settled(&self, context: &Context) -> bool {
+        match context {
+            Context::Group(group) => group.is_idle(),
+            Context::Chains(_) => true,
+        }
+    }
+
     fn context(&self) -> Context {
         match self.0.chip().arch.0 {
             10.. => Context::Group(Box::new(self.0.group(CS_SLOTS as usize))),
@@ -74,8 +84,7 @@ impl Model for Mali {
         run: &Run,
     ) -> Result<RunStats, JobFault> {
         let counts = self.execute(vm, context, run)?;
-        let (reports, removals) = (self.0.take_reports(), self.0.take_removals());
-        Ok(RunStats { counts, reports, removals })
+        Ok(RunStats { counts, reports: self.0.take_reports() })
     }
 
     /// The attachments of the framebuffers that the run rendered to, in order.

@@ -27,6 +27,7 @@ use tepui_softgpu::{AddressSpace, Fault, UnitMemory, catch_panic};
 use crate::dispatch::{self, Dispatch};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
+use crate::omit;
 use crate::order::{OrderState, unit};
 use crate::relaxed::{HeldJobs, Job};
 use crate::render::draw::{self, Draw, DrawCall};
@@ -141,6 +142,7 @@ fn chain(
         }
         let place = at;
         let header = header(vm, place).map_err(placed(place))?;
+        let header = omit::job(header, |kind| gpu.omission.omits(0, kind));
         stats.commands += 1;
         for dependency in [header.dependency_1, header.dependency_2] {
             if !ended.contains(&dependency) {

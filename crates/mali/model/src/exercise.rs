@@ -142,7 +142,6 @@ fn options(input: &[u8], max_commands: u64, max_instructions: u64) -> Options {
         max_instructions,
         runs_before_translation,
         check: selected(1),
-        removals: selected(2),
         relaxed: selected(3).then_some(input.len() as u64),
         ..Options::default()
     }

@@ -1,15 +1,16 @@
 //! The GPU.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_mali_chips::Chip;
-use tepui_order::Removals;
+use tepui_order::{CodeChange, Omission};
 use tepui_softgpu::{AddressSpace, Reports, UnitMemory, WorkerPool, catch_panic};
 
 use crate::group::{Group, QueueState};
 use crate::job::{Completion, FaultKind, JobFault, Report, ReportKind, Unit};
 use crate::limits::{ADDRESS_BITS, PAGE_SHIFT, SHADER_PRESENT};
+use crate::omit;
 use crate::order::{OrderChecker, OrderState};
 use crate::relaxed;
 use crate::shader::check::ProgramCheck;
@@ -38,8 +39,6 @@ pub struct Options {
     /// Whether to run the checker, which reports accesses of registers and memory that no wait orders. It runs on one thread
     /// and interprets all programs.
     pub check: bool,
-    /// With `check`, whether to judge work without each of its waits, one at a time: [`Gpu::take_removals`].
-    pub removals: bool,
     /// A seed of relaxed execution: work runs late and in another order, as far as waits and dependencies allow. It runs on one
     /// thread; with it, `check` reports nothing about the order of work.
     pub relaxed: Option<u64>,
@@ -60,7 +59,6 @@ impl Default for Options {
             runs_before_translation: 32,
             find_copies: true,
             check: false,
-            removals: false,
             relaxed: None,
         }
     }
@@ -82,8 +80,7 @@ pub struct Gpu {
     pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
     /// The checker of the order of work.
     pub(crate) order: Option<Arc<OrderChecker>>,
-    /// Effects of removed waits.
-    pub(crate) removals: Mutex<BTreeMap<String, Removals>>,
+    pub(crate) omission: Omission,
 }
 
 impl Gpu {
@@ -100,21 +97,41 @@ impl Gpu {
         }
         let pool = WorkerPool::new(options.threads, most, "tepui-mali");
         let reports = options.check.then(Arc::default);
-        let order = (options.check && options.relaxed.is_none())
-            .then(|| Arc::new(OrderChecker::new(options.removals)));
-        let (programs, removals) = (Mutex::default(), Mutex::default());
-        Gpu { chip, options, pool, programs, reports, order, removals }
+        let order = (options.check && options.relaxed.is_none()).then(Arc::default);
+        let (programs, omission) = (Mutex::default(), Omission::default());
+        Gpu { chip, options, pool, programs, reports, order, omission }
     }
 
-    /// The reports of the checker since the last call, each only once in the GPU's life.
+    /// The reports of the checker since the last call, each only once since [`Gpu::forget`].
     pub fn take_reports(&self) -> Vec<Report> {
         self.reports.as_ref().map_or_else(Vec::new, |reports| reports.take())
     }
 
-    /// For each kind of wait or dependency since the last call, how many there were, and without how many the checker
-    /// reports something; empty without [`Options::removals`].
-    pub fn take_removals(&self) -> BTreeMap<String, Removals> {
-        std::mem::take(&mut *self.removals.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Forgets reports, so that the checker may report the same again, and the programs that have run.
+    pub fn forget(&self) {
+        self.reports.iter().for_each(|reports| reports.forget());
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// The waits of the programs that have run since [`Gpu::forget`], each with the program's bytes without it.
+    pub fn code_changes(&self) -> Vec<CodeChange> {
+        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_bifrost = match self.chip.arch.0 {
+            // Midgard has no waits.
+            ..6 => return Vec::new(),
+            6..9 => true,
+            _ => false,
+        };
+        let mut all: Vec<CodeChange> =
+            programs.values().flat_map(|p| omit::code(&p.code, p.address, is_bifrost)).collect();
+        all.sort_by_key(|change| change.address);
+        all
+    }
+
+    /// The events of a run, one of which can be left out of its next one: waits, wait masks, invalidations, dependencies.
+    /// The front ends are queues.
+    pub fn omission(&self) -> &Omission {
+        &self.omission
     }
 
     /// Runs work under the checker of order, with what may be running already.
@@ -129,10 +146,6 @@ impl Gpu {
         let running = order.begin(std::mem::take(state));
         let result = body();
         *state = running.end(reports);
-        let mut removals = self.removals.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, count) in state.take_removals() {
-            *removals.entry(name).or_default() += count;
-        }
         result
     }
 

@@ -104,6 +104,11 @@ impl Group {
         &self.frames
     }
 
+    /// Whether no queue has a stream.
+    pub fn is_idle(&self) -> bool {
+        self.queues.iter().all(|queue| queue.state == QueueState::Idle)
+    }
+
     /// The state of a queue. `None` if the group has no such queue.
     pub fn state(&self, queue: usize) -> Option<QueueState> {
         self.queues.get(queue).map(|q| q.state)

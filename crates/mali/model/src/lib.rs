@@ -36,6 +36,7 @@ mod gpu;
 mod group;
 mod job;
 pub mod limits;
+mod omit;
 mod order;
 mod picture;
 mod pixel;
@@ -52,4 +53,3 @@ pub use job::{
     finding,
 };
 pub use picture::Picture;
-pub use tepui_order::Removals;

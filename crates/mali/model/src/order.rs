@@ -27,8 +27,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tepui_mali_packets::cs::CsOpcode;
 use tepui_mali_packets::job::JobType;
+use tepui_order::Access;
 use tepui_order::concurrent::{Concurrency, EventId, Item, Order, Race};
-use tepui_order::{Access, Removals};
 use tepui_softgpu::{AccessObserver, Reports};
 
 use crate::job::{ProgramPoint, Report, ReportKind};
@@ -45,9 +45,6 @@ pub(crate) mod unit {
     /// Reads of instructions and headers, and sync objects, which are events: their accesses are not compared.
     pub const FRONT: u8 = 3;
 }
-
-/// Random orders in which the work without an event is looked at.
-const REMOVAL_SEEDS: u64 = 16;
 
 /// Limit on the races that are reported at a time.
 const MAX_RACES: usize = 64;
@@ -98,7 +95,6 @@ pub(crate) struct OrderState {
     invalidated: Option<EventId>,
     /// Whether draws of a context wait for each other without an event.
     tiler_in_order: bool,
-    removals: BTreeMap<String, Removals>,
 }
 
 /// The checker of the order of a GPU's work.
@@ -108,7 +104,6 @@ pub(crate) struct OrderChecker {
     state: Mutex<Option<OrderState>>,
     /// Held while something runs.
     alone: Mutex<()>,
-    removes: bool,
 }
 
 /// Work whose order is checked.
@@ -122,11 +117,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl OrderChecker {
-    /// A checker; `removes` says whether waits are removed one at a time, too.
-    pub fn new(removes: bool) -> OrderChecker {
-        OrderChecker { removes, ..OrderChecker::default() }
-    }
-
     /// Continues the work of a group, or begins that of a chain.
     pub fn begin(&self, state: OrderState) -> Running<'_> {
         let alone = lock(&self.alone);
@@ -151,7 +141,7 @@ impl Running<'_> {
     pub fn end(self, reports: &Reports<ReportKind>) -> OrderState {
         let mut state = lock(&self.checker.state).take().unwrap_or_default();
         if state.is_idle() {
-            state.judge(self.checker.removes).into_iter().for_each(|report| reports.add(report));
+            state.judge().into_iter().for_each(|report| reports.add(report));
             state.clear();
         }
         state
@@ -167,18 +157,12 @@ impl Drop for Running<'_> {
 impl OrderState {
     /// Forgets all items and accesses, but not the scoreboard entries that queues have chosen.
     fn clear(&mut self) {
-        let removals = std::mem::take(&mut self.removals);
         let mut queues = std::mem::take(&mut self.queues);
         queues.iter_mut().for_each(QueueOrder::clear);
         let mut work = std::mem::take(&mut self.work);
         work.clear();
         let tiler_in_order = self.tiler_in_order;
-        *self = OrderState { work, queues, removals, tiler_in_order, ..OrderState::default() };
-    }
-
-    /// Effects of removed waits since the last call, by kind.
-    pub fn take_removals(&mut self) -> BTreeMap<String, Removals> {
-        std::mem::take(&mut self.removals)
+        *self = OrderState { work, queues, tiler_in_order, ..OrderState::default() };
     }
 
     /// Begins an item, and with `samples` its sampler item; returns both.
@@ -229,7 +213,7 @@ impl OrderState {
     }
 
     /// The accesses that nothing orders.
-    fn judge(&mut self, removes: bool) -> Vec<Report> {
+    fn judge(&self) -> Vec<Report> {
         let order = self.work.order();
         let mut reports: Vec<Report> = Vec::new();
         for race in self.work.races() {
@@ -240,11 +224,6 @@ impl OrderState {
             let known = |report: &Report| reports.iter().any(|known| known.at == report.at);
             if let Some(report) = report.filter(|report| !known(report)) {
                 reports.push(report);
-            }
-        }
-        if removes {
-            for (name, removals) in self.work.removals(REMOVAL_SEEDS) {
-                *self.removals.entry(name).or_default() += removals;
             }
         }
         reports

@@ -1,10 +1,11 @@
 //! Relaxed execution: work that runs late and in another order that waits and dependencies allow.
 //!
-//! With [`crate::Options::relaxed`] a queue's dispatches, draws and fragment jobs are held back until the queue waits for their
-//! scoreboard entry, or a deferred instruction does, or a random time before; dispatches run in any order. Queues take turns of
+//! With [`crate::Options::relaxed`] a queue's dispatches, draws, fragment jobs, and loads and stores of the front end are held
+//! back until the queue waits for their scoreboard entry, or a deferred instruction does, or a random time before; draws and
+//! fragment jobs keep their order. Registers have what a LOAD_MULTIPLE loads only when it is performed. Queues take turns of
 //! random lengths. Jobs of a chain run in any order in which each comes after those that it waits for. Memory is
-//! coherent: caches of the texture units hold nothing back. Stores and loads of the front end, and changes of sync
-//! objects, are performed at once. Nothing is held back when a run ends.
+//! coherent: caches of the texture units hold nothing back. Changes of sync objects are performed at once. Nothing is held back
+//! when a run ends.
 
 use tepui_mali_packets::cs::{self, CsOpcode};
 use tepui_mali_packets::job::JobHeader;
@@ -25,29 +26,39 @@ pub(crate) struct Work {
     pub registers: [u32; REGISTERS],
 }
 
-/// Whether an instruction is work that may run late.
-pub(crate) fn is_work(opcode: CsOpcode) -> bool {
+/// Whether an instruction may be performed late.
+pub(crate) fn is_held(opcode: CsOpcode) -> bool {
     use CsOpcode::{RunCompute, RunComputeIndirect, RunFragment, RunFullscreen, RunIdvs};
-    matches!(opcode, RunCompute | RunComputeIndirect | RunIdvs | RunFragment | RunFullscreen)
+    let is_work =
+        matches!(opcode, RunCompute | RunComputeIndirect | RunIdvs | RunFragment | RunFullscreen);
+    is_work || is_transfer(opcode)
+}
+
+/// Whether an instruction is a load or store of the front end.
+fn is_transfer(opcode: CsOpcode) -> bool {
+    matches!(opcode, CsOpcode::LoadMultiple | CsOpcode::StoreMultiple)
 }
 
 /// Whether work of one kind runs in order: draws go to the tiler, and fragment jobs to the tiles, one after the other.
 fn is_in_order(opcode: CsOpcode) -> bool {
-    !matches!(opcode, CsOpcode::RunCompute | CsOpcode::RunComputeIndirect)
+    let is_dispatch = matches!(opcode, CsOpcode::RunCompute | CsOpcode::RunComputeIndirect);
+    !is_dispatch && !is_transfer(opcode)
 }
 
 /// Work that a queue holds back, with its scoreboard entry, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Held {
     work: Vec<(u32, Work)>,
-    /// The entry of instructions that run shaders.
+    /// The entries of instructions that run shaders, and of loads and stores.
     endpoint: u32,
+    other: u32,
 }
 
 impl Held {
     /// Adds work.
     pub fn begin(&mut self, work: Work) {
-        self.work.push((self.endpoint, work));
+        let entry = if is_transfer(work.opcode) { self.other } else { self.endpoint };
+        self.work.push((entry, work));
     }
 
     /// Handles an instruction before it is executed; returns the entries whose work has to be performed first.
@@ -62,7 +73,8 @@ impl Held {
         }
         Ok(match opcode {
             CsOpcode::SetSbEntry => {
-                self.endpoint = cs::CsSetSbEntry::unpack(bytes)?.endpoint_entry;
+                let entries = cs::CsSetSbEntry::unpack(bytes)?;
+                (self.endpoint, self.other) = (entries.endpoint_entry, entries.other_entry);
                 0
             }
             CsOpcode::Wait => mask!(CsWait),

@@ -17,6 +17,7 @@ use crate::dispatch::{self, Dispatch};
 use crate::gpu::Gpu;
 use crate::group::{Queue, QueueState};
 use crate::job::{FaultKind, JobFault, Unit};
+use crate::omit;
 use crate::order::unit;
 use crate::relaxed::{self, Work};
 use crate::render::draw::{self, StateRegisters};
@@ -158,12 +159,21 @@ impl FrontEnd<'_> {
         let before = self.memory.0.set_unit(unit::FRONT);
         let bytes = front.fetch(&mut self.memory).map_err(fault)?;
         self.memory.0.set_unit(before);
+        let bytes = self.without_omitted(bytes);
         let opcode = cs::opcode(u64::from_le_bytes(bytes));
         let is_wait = matches!(opcode, Some(CsOpcode::SyncWait32 | CsOpcode::SyncWait64));
         if !is_wait {
             self.observe(at, opcode, &bytes)?;
         }
-        let step = self.queue.front.execute(&mut self.memory, &bytes).map_err(fault)?;
+        let step = match opcode.filter(|&op| self.choices.is_some() && relaxed::is_held(op)) {
+            Some(opcode) => {
+                let registers = self.queue.front.registers;
+                self.queue.held.begin(Work { at, opcode, bytes, registers });
+                self.queue.front.skip();
+                Step::Done(opcode)
+            }
+            None => self.queue.front.execute(&mut self.memory, &bytes).map_err(fault)?,
+        };
         if let Step::Wait(address) = step {
             return Ok(Some(address));
         }
@@ -175,18 +185,18 @@ impl FrontEnd<'_> {
         if self.queue.stats.commands > self.gpu.options.max_commands {
             return Err(JobFault::endless(UNIT));
         }
-        match step {
-            Step::Work(opcode) if self.choices.is_some() && relaxed::is_work(opcode) => {
-                let registers = self.queue.front.registers;
-                self.queue.held.begin(Work { at, opcode, bytes, registers });
-            }
-            Step::Work(opcode) => {
-                let registers = self.queue.front.registers;
-                self.execute(opcode, &bytes, &registers)?;
-            }
-            _ => {}
+        if let Step::Work(opcode) = step {
+            let registers = self.queue.front.registers;
+            self.execute(opcode, &bytes, &registers)?;
         }
         Ok(None)
+    }
+
+    /// The instruction without an event that a run leaves out. A SYNC_WAIT that is looked at again is the same event.
+    fn without_omitted(&self, bytes: [u8; 8]) -> [u8; 8] {
+        let again = matches!(self.queue.state, QueueState::Waiting { .. });
+        let omits = |kind| !again && self.gpu.omission.omits(self.number as u32, kind);
+        omit::instruction(bytes, omits)
     }
 
     /// Tells the checker and relaxed execution of an instruction, before its effects.
@@ -238,8 +248,25 @@ impl FrontEnd<'_> {
     }
 
     fn execute_held(&mut self, work: &Work) -> Result<(), JobFault> {
-        let done = self.execute(work.opcode, &work.bytes, &work.registers);
+        let done = match work.opcode {
+            CsOpcode::LoadMultiple | CsOpcode::StoreMultiple => self.transfer(work),
+            _ => self.execute(work.opcode, &work.bytes, &work.registers),
+        };
         done.map_err(|fault| fault.at_packet(work.at))
+    }
+
+    /// Performs a load or store of the front end that was held back: it has taken its operands when it was issued, and
+    /// its results replace what was written to the registers since.
+    fn transfer(&mut self, work: &Work) -> Result<(), JobFault> {
+        let mut front = self.queue.front.clone();
+        front.registers = work.registers;
+        front.execute(&mut self.memory, &work.bytes).map_err(fault)?;
+        let writes = tepui_mali_streams::registers(work.opcode, &work.bytes);
+        let writes = writes.map_err(problem)?.writes;
+        for index in (0..REGISTERS).filter(|index| writes >> index & 1 != 0) {
+            self.queue.front.registers[index] = front.registers[index];
+        }
+        Ok(())
     }
 
     fn execute(

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tepui_agx_isa::Inst;
+use tepui_order::CodeChange;
 use tepui_softgpu::AddressSpace;
 
 use super::load::{self, MAX_BYTES};
@@ -45,6 +47,32 @@ impl Cache {
     /// An empty cache.
     pub fn new(translation: Translation, coverage: Option<Coverage>) -> Cache {
         Cache { decoded: Mutex::default(), translation, coverage }
+    }
+
+    /// Forgets all programs.
+    pub fn clear(&self) {
+        *self.decoded.lock().unwrap_or_else(PoisonError::into_inner) = Decoded::default();
+    }
+
+    /// The wait instructions of the programs, each as one for the other slot, which is as long.
+    pub fn without_waits(&self) -> Vec<CodeChange> {
+        let decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Vec::new();
+        for program in decoded.programs.values() {
+            for placed in program.code.placed() {
+                let Some(Inst::Wait(mut wait)) = placed.inst.clone() else { continue };
+                wait.slot ^= 1;
+                let Ok(encoded) = Inst::Wait(wait).encode() else { continue };
+                all.push(CodeChange {
+                    kind: "wait instruction",
+                    address: program.code.address() + u64::from(placed.offset),
+                    bytes: encoded.to_vec(),
+                    is_found: None,
+                });
+            }
+        }
+        all.sort_by_key(|change| change.address);
+        all
     }
 }
 

@@ -17,11 +17,11 @@ impl OrderState {
         let mut waits = Vec::new();
         if header.barrier {
             let before = 0..self.work.count();
-            waits.push(self.work.event("barrier of a job", [before], &[]));
+            waits.push(self.work.event([before], &[]));
         }
         for index in [header.dependency_1, header.dependency_2] {
             if let Some(items) = self.jobs.get(&index).cloned() {
-                waits.push(self.work.event("dependency of a job", [items], &[]));
+                waits.push(self.work.event([items], &[]));
             }
         }
         let invalidated: Vec<_> = self.invalidated.into_iter().collect();
@@ -29,7 +29,7 @@ impl OrderState {
         let items = self.begin((kind, at, 0), &waits, Some(&invalidated));
         self.jobs.insert(header.index, items.clone());
         if header.invalidate_cache || header.job_type == JobType::CacheFlush {
-            let event = self.work.event("invalidation by a job", [items], &invalidated);
+            let event = self.work.event([items], &invalidated);
             self.invalidated = Some(event);
         }
         (header.exception_status != 0).then(|| {

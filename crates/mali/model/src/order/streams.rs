@@ -133,7 +133,7 @@ impl OrderState {
     /// A queue begins a stream. The kernel has waited for those that have ended, and flushes and invalidates before it.
     pub fn start(&mut self, queue: usize) {
         let ended = self.ended.clone();
-        let known = (!ended.is_empty()).then(|| self.work.dependency(ended));
+        let known = (!ended.is_empty()).then(|| self.work.event(ended, &[]));
         if let Some(queue) = self.queues.get_mut(queue) {
             (queue.runs, queue.known, queue.fresh) = (true, known, known);
         }
@@ -179,7 +179,7 @@ impl OrderState {
     fn deferred(&mut self, queue: usize, mask: u32) -> Option<EventId> {
         let (items, _) = self.in_flight(queue, mask);
         let waits = !items.is_empty();
-        waits.then(|| self.work.event("wait mask of a deferred instruction", items, &[]))
+        waits.then(|| self.work.event(items, &[]))
     }
 
     fn wait(&mut self, queue: usize, mask: u32) {
@@ -190,11 +190,11 @@ impl OrderState {
         }
         if !items.is_empty() {
             let before: Vec<EventId> = q.known.into_iter().collect();
-            q.known = Some(self.work.event("WAIT", items, &before));
+            q.known = Some(self.work.event(items, &before));
         }
         if !invalidations.is_empty() {
             let all: Vec<EventId> = q.fresh.into_iter().chain(invalidations).collect();
-            q.fresh = Some(self.work.join(&all));
+            q.fresh = Some(self.work.event([], &all));
         }
     }
 
@@ -228,7 +228,7 @@ impl OrderState {
             true => fresh,
             false => {
                 let all: Vec<EventId> = fresh.into_iter().chain(invalidations).collect();
-                Some(self.work.join(&all))
+                Some(self.work.event([], &all))
             }
         };
         let entry = i.signal_slot as usize % ENTRIES;
@@ -268,10 +268,10 @@ impl OrderState {
             return;
         }
         let before: Vec<EventId> = q.known.into_iter().collect();
-        q.known = Some(self.work.event("SYNC_WAIT", items, &before));
+        q.known = Some(self.work.event(items, &before));
         if !fresh.is_empty() {
             let all: Vec<EventId> = q.fresh.into_iter().chain(fresh).collect();
-            q.fresh = Some(self.work.join(&all));
+            q.fresh = Some(self.work.event([], &all));
         }
     }
 
@@ -365,7 +365,7 @@ impl OrderState {
                 let items = self.issue(queue, opcode, at, entry, extra, false);
                 if i.other_invalidate {
                     let before: Vec<EventId> = self.queues[queue].fresh.into_iter().collect();
-                    let event = self.work.event("FLUSH_CACHE2 of other caches", [items], &before);
+                    let event = self.work.event([items], &before);
                     self.queues[queue].entries[entry].invalidations.push(event);
                 }
             }

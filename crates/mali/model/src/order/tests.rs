@@ -23,12 +23,12 @@ struct Bench {
 }
 
 impl Bench {
-    /// Reports of the instructions of two queues, and effects of removals.
-    fn judge(body: impl FnOnce(&mut Bench)) -> (Vec<Report>, BTreeMap<String, Removals>) {
+    /// Reports of the instructions of two queues.
+    fn judge(body: impl FnOnce(&mut Bench)) -> Vec<Report> {
         let vm = crate::address_space();
         let memory = Arc::new(Memory::new(1 << 16).expect("memory"));
         vm.bind(0, memory, 0, 1 << 16, Protection::READ | Protection::WRITE).expect("a range");
-        let (fronts, checker) = (vec![FrontEnd::default(); 2], Arc::new(OrderChecker::new(true)));
+        let (fronts, checker) = (vec![FrontEnd::default(); 2], Arc::new(OrderChecker::default()));
         let mut bench =
             Bench { checker: checker.clone(), fronts, vm, at: 0x100, reports: Vec::new() };
         let mut state = OrderState::of_queues(2);
@@ -37,10 +37,10 @@ impl Bench {
         let running = checker.begin(state);
         body(&mut bench);
         (0..2).for_each(|queue| checker.finish(queue));
-        let mut state = running.end(&all);
+        running.end(&all);
         let mut reports = bench.reports;
         reports.extend(all.take());
-        (reports, state.take_removals())
+        reports
     }
 
     /// Tells of an instruction of a queue, and changes sync objects as it does.
@@ -102,7 +102,7 @@ fn entry(endpoint_entry: u32) -> CsSetSbEntry {
     CsSetSbEntry { endpoint_entry, other_entry: 0 }
 }
 
-fn kinds((reports, _): (Vec<Report>, BTreeMap<String, Removals>)) -> Vec<ReportKind> {
+fn kinds(reports: Vec<Report>) -> Vec<ReportKind> {
     reports.iter().map(|report| report.kind).collect()
 }
 
@@ -114,10 +114,8 @@ fn dispatches_of_a_queue_wait_for_their_entries() {
             bench.run(0, &wait(entries)).run(0, &dispatch()).read();
         })
     };
-    let (reports, removals) = stream(1 << 3);
-    assert_eq!(reports, []);
-    assert_eq!((removals["WAIT"].removed, removals["WAIT"].reported), (1, 1));
-    let (reports, _) = stream(1 << 4);
+    assert_eq!(stream(1 << 3), []);
+    let reports = stream(1 << 4);
     let [report] = &reports[..] else { panic!("{reports:?}") };
     assert_eq!(
         report.what,
@@ -219,7 +217,7 @@ fn registers_of_loads_are_waited_for() {
     let sets = |b: &mut Bench| _ = b.run(0, &set);
     let adds = |b: &mut Bench| _ = b.run(0, &add);
     let stream = |first: Part<'_>, mask: u32, second: Part<'_>| {
-        let (reports, _) = Bench::judge(|bench| {
+        let reports = Bench::judge(|bench| {
             bench.run(0, &CsSetSbEntry { endpoint_entry: 2, other_entry: 3 });
             first(bench);
             bench.run(0, &wait(mask));
@@ -250,7 +248,7 @@ fn registers_of_loads_are_waited_for() {
 #[test]
 fn jobs_wait_for_those_that_they_name() {
     let chain = |second: JobHeader, status: u32| {
-        let checker = OrderChecker::new(true);
+        let checker = OrderChecker::default();
         let reports = Reports::default();
         let running = checker.begin(OrderState::default());
         let first = JobHeader { index: 1, job_type: JobType::Compute, ..Default::default() };
