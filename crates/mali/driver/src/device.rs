@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use tepui_mali_packets::Problem;
 use tepui_mali_packets::tiler::TilerHeap;
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_expand::SharedUse;
 use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::{Pool, PoolPiece, Recycled};
@@ -83,6 +84,8 @@ pub struct Device {
     /// Counters of the queues' signals.
     counters: Bo,
     tiler: Tiler,
+    /// Memory of expanded draws, by use.
+    expansion: [Mutex<Option<Arc<Bo>>>; 2],
     /// Positions of samples, by pattern.
     samples: Piece,
     /// The driver's own programs.
@@ -110,6 +113,7 @@ impl Device {
             descriptors,
             tiler,
             samples,
+            expansion: Default::default(),
             uploads: Mutex::new(Recycled::new(limits)),
             threads: Mutex::default(),
             counters,
@@ -158,6 +162,20 @@ impl Device {
     /// Address of the counters of the queues' signals, [`COUNTER_B`] apart.
     pub fn counters(&self) -> u64 {
         self.counters.address
+    }
+
+    /// Memory of expanded draws with at least some bytes. Command buffers that were recorded with less keep theirs.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn expansion_memory(&self, of: SharedUse, bytes: u64) -> Result<Arc<Bo>> {
+        let mut slot = lock(&self.expansion[usize::from(of == SharedUse::Pieces)]);
+        if let Some(bo) = slot.as_ref().filter(|bo| bo.size >= bytes) {
+            return Ok(bo.clone());
+        }
+        let bo = Arc::new(Bo::new(&self.kernel, bytes.next_multiple_of(PAGE_B), Window::Data)?);
+        *slot = Some(bo.clone());
+        Ok(bo)
     }
 
     /// Addresses of the heap's descriptor and of the geometry buffer.

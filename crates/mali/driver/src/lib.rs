@@ -44,7 +44,7 @@ use tepui_vulkan::backend::{
     ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::descriptor::DescriptorType;
-use tepui_vulkan::draws::Immediate;
+use tepui_vulkan::draws::Expanding;
 use tepui_vulkan::executable::Executable;
 use tepui_vulkan::host::HostCopy;
 use tepui_vulkan::sparse::SparseBind;
@@ -116,7 +116,7 @@ impl Backend for Mali {
     type Shader = Shader;
     type Queries = Queries;
     type Encoder = Encoder;
-    type Draws = Immediate;
+    type Draws = Expanding;
 
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info
@@ -286,7 +286,12 @@ impl Backend for Mali {
         _optimise: bool,
     ) -> Result<()> {
         let views = Key { several_views: state.view_mask != 0, ..Key::default() };
-        stages.vertex.map(|v| v.of(views)).transpose()?;
+        // Vertices of expanded draws are those of programs that follow from the last stage.
+        let expands = !stages.expanded.is_empty()
+            || stages.control.is_some()
+            || stages.geometry.is_some()
+            || stages.vertex.is_some_and(|v| v.writes_memory);
+        stages.vertex.filter(|_| !expands).map(|v| v.of(views)).transpose()?;
         if let Some(fragment) = stages.fragment.filter(|_| !state.discard) {
             let blending = Blending::new(state, &state.colour_formats)?;
             fragment.fragment(state, blending.lowered, &state.colour_formats)?;

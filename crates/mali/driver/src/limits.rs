@@ -7,6 +7,7 @@ use tepui_mali_chips::Chip;
 use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
+use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
@@ -121,6 +122,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
     ("VK_EXT_subgroup_size_control", 2),
+    ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
     ("VK_EXT_ycbcr_2plane_444_formats", 1),
@@ -178,6 +180,19 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_vertex_input_attribute_offset: 2047,
         max_vertex_input_binding_stride: 2048,
         max_vertex_output_components: 64,
+        max_tessellation_generation_level: 64,
+        max_tessellation_patch_size: 32,
+        max_tessellation_control_per_vertex_input_components: 64,
+        max_tessellation_control_per_vertex_output_components: 64,
+        max_tessellation_control_per_patch_output_components: 120,
+        max_tessellation_control_total_output_components: 2048,
+        max_tessellation_evaluation_input_components: 64,
+        max_tessellation_evaluation_output_components: 64,
+        max_geometry_shader_invocations: 32,
+        max_geometry_input_components: 64,
+        max_geometry_output_components: 64,
+        max_geometry_output_vertices: 256,
+        max_geometry_total_output_components: 1024,
         max_fragment_input_components: 64,
         max_fragment_output_attachments: 8,
         max_fragment_combined_output_resources: 5 * MAX_DESCRIPTORS,
@@ -262,6 +277,10 @@ fn features() -> vk::PhysicalDeviceFeatures {
         full_draw_index_uint32,
         independent_blend,
         logic_op,
+        geometry_shader,
+        tessellation_shader,
+        shader_tessellation_and_geometry_point_size,
+        vertex_pipeline_stores_and_atomics,
         depth_clamp,
         depth_bias_clamp,
         fragment_stores_and_atomics,
@@ -299,6 +318,8 @@ fn core_features() -> Features {
             uniform_and_storage_buffer_16bit_access,
             storage_push_constant16,
             multiview,
+            multiview_geometry_shader,
+            multiview_tessellation_shader,
             shader_draw_parameters,
             sampler_ycbcr_conversion,
             variable_pointers_storage_buffer,
@@ -391,11 +412,14 @@ fn feature_chain() -> Answers {
                 extended_dynamic_state3_color_blend_advanced,
                 extended_dynamic_state3_color_write_mask, extended_dynamic_state_3depth_clip_enable,
                 extended_dynamic_state3_provoking_vertex_mode,
+                extended_dynamic_state3_tessellation_domain_origin,
+                extended_dynamic_state3_rasterization_stream,
                 extended_dynamic_state3_line_rasterization_mode,
                 extended_dynamic_state_3depth_clip_negative_one_to_one,
             }
             PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
             PhysicalDeviceBlendOperationAdvancedFeaturesEXT { advanced_blend_coherent_operations }
+            PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback, geometry_streams }
             PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
             PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
@@ -513,6 +537,20 @@ fn property_chain(chip: &Chip) -> Answers {
     unsafe {
         a.add(vk::PhysicalDeviceCustomBorderColorPropertiesEXT {
             max_custom_border_color_samplers: MAX_SAMPLERS,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceTransformFeedbackPropertiesEXT {
+            max_transform_feedback_streams: MAX_STREAMS as u32,
+            max_transform_feedback_buffers: MAX_FEEDBACK as u32,
+            max_transform_feedback_buffer_size: u64::from(u32::MAX),
+            // All buffers together.
+            max_transform_feedback_stream_data_size: MAX_FEEDBACK as u32 * 512,
+            max_transform_feedback_buffer_data_size: 512,
+            max_transform_feedback_buffer_data_stride: 2048,
+            transform_feedback_queries: TRUE,
+            transform_feedback_streams_lines_triangles: TRUE,
+            transform_feedback_rasterization_stream_select: TRUE,
+            transform_feedback_draw: TRUE,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tepui_mali_compiler::Options;
 use tepui_vulkan::Result;
+use tepui_vulkan_expand as expand;
 use tepui_vulkan_kit::Variants;
 use tepui_vulkan_kit::builder::Words;
 use tepui_vulkan_meta::{Conventions, Program, view};
@@ -11,6 +12,7 @@ use tepui_vulkan_meta::{Conventions, Program, view};
 use crate::descriptor;
 use crate::device::Device;
 use crate::graphics::load::Loads;
+use crate::limits::SUBGROUP_SIZE;
 use crate::shader::{Dynamic, Variant, compile_error};
 use crate::texture::Bytes;
 
@@ -19,6 +21,7 @@ use crate::texture::Bytes;
 pub struct Meta {
     programs: Variants<Program, Arc<Variant>>,
     loads: Variants<Loads, Arc<Variant>>,
+    expansion: Variants<expand::Program, Arc<Variant>>,
     texels: OnceLock<Bytes>,
 }
 
@@ -33,6 +36,19 @@ impl Device {
     pub fn meta(&self, p: Program) -> Result<Arc<Variant>> {
         self.meta.programs.get_or(&p, || {
             let mut ir = p.build(CONVENTIONS);
+            let program = tepui_mali_compiler::compile(&mut ir, &Options::default())
+                .map_err(|e| compile_error(&e))?;
+            Ok(Arc::new(Variant::new(self, &program, Dynamic::default(), false)?))
+        })
+    }
+
+    /// A program of expanded draws.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn expansion_program(&self, p: expand::Program) -> Result<Arc<Variant>> {
+        self.meta.expansion.get_or(&p, || {
+            let mut ir = p.build(SUBGROUP_SIZE);
             let program = tepui_mali_compiler::compile(&mut ir, &Options::default())
                 .map_err(|e| compile_error(&e))?;
             Ok(Arc::new(Variant::new(self, &program, Dynamic::default(), false)?))

@@ -13,6 +13,8 @@ use crate::space::Window;
 
 /// A query pool.
 pub struct Queries {
+    /// Values are numbers of captured primitives.
+    captures: bool,
     layout: QueryLayout,
     memory: Bo,
 }
@@ -23,16 +25,28 @@ impl Queries {
     /// # Errors
     /// When there is no memory, or no such queries.
     pub fn new(device: &Device, info: &QueryInfo) -> Result<Queries> {
-        if !matches!(info.kind, vk::QueryType::TIMESTAMP | vk::QueryType::OCCLUSION) {
+        let captures = info.kind == vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT;
+        let is_known = matches!(info.kind, vk::QueryType::TIMESTAMP | vk::QueryType::OCCLUSION);
+        if !captures && !is_known {
             let kind = info.kind.as_raw();
             return Err(Error::unsupported(format!("queries of type {kind} on Mali")));
         }
-        let layout = QueryLayout { count: info.count, values: 1 };
+        let layout = QueryLayout { count: info.count, values: info.values() as u32 };
         let memory = Bo::new(&device.kernel, layout.bytes(), Window::Data)?;
-        Ok(Queries { layout, memory })
+        Ok(Queries { captures, layout, memory })
     }
 
-    /// GPU address of a query's value.
+    /// Whether values are numbers of captured primitives.
+    pub fn captures(&self) -> bool {
+        self.captures
+    }
+
+    /// Values of a query.
+    pub fn values(&self) -> u32 {
+        self.layout.values
+    }
+
+    /// GPU address of a query's first value.
     pub fn value_address(&self, query: u32) -> u64 {
         self.memory.address + self.layout.value(query, 0)
     }
@@ -47,7 +61,7 @@ impl Queries {
         Results {
             values: self.value_address(first),
             available: self.available_address(first),
-            values_each: 1,
+            values_each: self.layout.values as u8,
             pairs: false,
             count,
         }
@@ -63,7 +77,9 @@ impl Queries {
     pub fn reset(&self, first: u32, count: u32) {
         for q in first..first.saturating_add(count).min(self.layout.count) {
             self.word(self.layout.available(q)).store(0, Ordering::Release);
-            self.word(self.layout.value(q, 0)).store(0, Ordering::Release);
+            for v in 0..self.layout.values {
+                self.word(self.layout.value(q, v)).store(0, Ordering::Release);
+            }
         }
     }
 
@@ -73,7 +89,9 @@ impl Queries {
             return None;
         }
         let mut all = [0; MAX_QUERY_VALUES];
-        all[0] = self.word(self.layout.value(query, 0)).load(Ordering::Acquire);
+        for (v, to) in (0..self.layout.values).zip(&mut all) {
+            *to = self.word(self.layout.value(query, v)).load(Ordering::Acquire);
+        }
         Some(all)
     }
 }

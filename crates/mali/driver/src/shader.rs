@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use tepui_expand::Expansion;
 use tepui_format::Format;
-use tepui_ir::{ResKind, Shader as Ir, Stage};
+use tepui_ir::{Attrs, IoLoc, Op, ResKind, Shader as Ir, Stage};
 use tepui_mali_compiler::{
     Binding, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
 };
@@ -18,6 +19,7 @@ use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::executable::Executable;
 use tepui_vulkan::state::{GraphicsState, MAX_COLOURS};
 use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_expand::Derived;
 use tepui_vulkan_kit::Variants;
 
 use crate::descriptor::tables;
@@ -101,6 +103,8 @@ pub struct Variant {
     pub shared_bytes: u32,
     /// Properties of the stage.
     stage: StageInfo,
+    /// Attributes of vertices that the program reads, by location.
+    pub attributes: u32,
     /// Statistics of the compiler.
     pub stats: Stats,
     /// Machine code as text, if the pipeline is to show it.
@@ -192,6 +196,10 @@ impl Variant {
             workgroup: program.workgroup_size,
             shared_bytes: program.shared_bytes,
             stage: program.stage.clone(),
+            attributes: match &program.stage {
+                StageInfo::Vertex(info) => info.attributes,
+                _ => 0,
+            },
             stats,
             assembly: captures.then(text),
         })
@@ -251,6 +259,19 @@ impl Key {
     }
 }
 
+/// Attributes that a vertex shader reads, a bit for each location.
+fn attributes(ir: &Ir) -> u32 {
+    let mut all = 0;
+    ir.walk(|s, _, i| {
+        if let (Op::LoadInput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs)
+            && let IoLoc::Location(n) = slot.loc
+        {
+            all |= 1u32.checked_shl(n.into()).unwrap_or(0);
+        }
+    });
+    all
+}
+
 /// A shader.
 pub struct Shader {
     /// Weak, as the device owns shaders too.
@@ -265,6 +286,14 @@ pub struct Shader {
     only: OnceLock<Arc<Variant>>,
     /// Programs for state.
     others: Variants<Key, Arc<Variant>>,
+    /// A vertex shader that writes memory, which runs as a compute program.
+    pub writes_memory: bool,
+    /// Shaders of expanded draws that follow from this one.
+    pub derived: Derived<Shader>,
+    /// Compute programs of a geometry or tessellation shader.
+    pub expanded: Variants<Expansion, Arc<Variant>>,
+    /// Compute programs of a vertex shader: that leaves records, and that captures.
+    pub vertices: Variants<bool, Arc<Variant>>,
 }
 
 pub(crate) fn compile_error(e: &tepui_mali_compiler::Error) -> Error {
@@ -277,10 +306,6 @@ impl Shader {
     /// # Errors
     /// When it does not compile.
     pub fn new(device: &Arc<Device>, info: ShaderInfo<'_, Mali>) -> Result<Shader> {
-        let stage = info.ir.info.stage;
-        if !matches!(stage, Stage::Compute | Stage::Vertex | Stage::Fragment) {
-            return Err(Error::unsupported(format!("{stage} shaders on Mali")));
-        }
         if let SubgroupSize::Required(size) = info.subgroup_size
             && size != SUBGROUP_SIZE
         {
@@ -289,37 +314,92 @@ impl Shader {
             )));
         }
         let (layout, dynamic) = placement(info.sets);
-        let kinds = info.ir.resources.values();
-        let reads_attachments = { kinds }.any(|r| r.kind == ResKind::InputAttachment);
+        let (ir, robust, captures) = (info.ir, info.robust, info.captures);
+        Shader::made(Arc::downgrade(device), ir, (layout, dynamic), robust, captures)
+    }
+
+    fn made(
+        device: Weak<Device>,
+        ir: Ir,
+        (layout, dynamic): (Layout, Dynamic),
+        robust: bool,
+        captures: bool,
+    ) -> Result<Shader> {
+        let stage = ir.info.stage;
+        let mut kinds = ir.resources.values().map(|r| r.kind);
+        let reads_attachments = kinds.any(|kind| kind == ResKind::InputAttachment);
+        let writes_memory = stage == Stage::Vertex && tepui_passes::side_effects::writes_memory(&ir);
         let shader = Shader {
-            device: Arc::downgrade(device),
-            reads_attachments,
-            ir: info.ir,
+            device,
+            ir,
             layout,
             dynamic,
-            captures: info.captures,
-            robust: info.robust,
+            captures,
+            robust,
+            reads_attachments,
             only: OnceLock::new(),
             others: Variants::default(),
+            writes_memory,
+            derived: Derived::default(),
+            expanded: Variants::default(),
+            vertices: Variants::default(),
         };
-        // Fragment programs depend on the rest of the pipeline.
-        if stage != Stage::Fragment {
+        // Programs of other stages depend on the rest of the pipeline.
+        if stage == Stage::Compute || stage == Stage::Vertex && !writes_memory {
             shader.only()?;
         }
         Ok(shader)
     }
 
-    fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
+    /// The shader as the pipeline has it.
+    pub fn source(&self) -> &Ir {
+        &self.ir
+    }
+
+    /// A shader that follows from this one, with its descriptors or none.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn derive_from(&self, ir: Ir, has_descriptors: bool) -> Result<Shader> {
+        let places = match has_descriptors {
+            true => (self.layout.clone(), self.dynamic),
+            false => Default::default(),
+        };
+        Shader::made(self.device.clone(), ir, places, self.robust, self.captures)
+    }
+
+    /// The program of an IR with this shader's descriptors.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn compile_ir(&self, mut ir: Ir) -> Result<Arc<Variant>> {
+        let device = self.device()?;
+        let options = self.options();
+        let attributes = attributes(&ir);
+        let program =
+            tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
+        let v = Variant::new(&device, &program, self.dynamic, self.captures)?;
+        Ok(Arc::new(Variant { attributes, ..v }))
+    }
+
+    fn device(&self) -> Result<Arc<Device>> {
         let gone = || Error::new(vk::Result::ERROR_DEVICE_LOST, "the device is gone");
-        let device = self.device.upgrade().ok_or_else(gone)?;
-        let reads_samples = key.reads_samples();
-        let options = Options {
+        self.device.upgrade().ok_or_else(gone)
+    }
+
+    fn options(&self) -> Options<'_> {
+        Options {
             layout: Some(&self.layout),
             robust: self.robust,
-            each_sample: reads_samples,
             attribute_table: tables::ATTRIBUTES,
             ..Options::default()
-        };
+        }
+    }
+
+    fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
+        let device = self.device()?;
+        let reads_samples = key.reads_samples();
+        let options = Options { each_sample: reads_samples, ..self.options() };
         let mut ir = self.ir.clone();
         if key.several_views {
             tepui_passes::multiview::run(&mut ir);
@@ -389,6 +469,9 @@ impl Shader {
             stage: match stage {
                 Stage::Vertex => vk::ShaderStageFlags::VERTEX,
                 Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
+                Stage::TessControl => vk::ShaderStageFlags::TESSELLATION_CONTROL,
+                Stage::TessEvaluation => vk::ShaderStageFlags::TESSELLATION_EVALUATION,
+                Stage::Geometry => vk::ShaderStageFlags::GEOMETRY,
                 _ => vk::ShaderStageFlags::COMPUTE,
             },
             name: stage.name().to_owned(),
@@ -408,7 +491,9 @@ impl Shader {
             .to_vec(),
             assembly: v.assembly.clone(),
         };
-        let all: Vec<_> = self.only.get().cloned().into_iter().chain(self.others.all()).collect();
+        let of_stages = self.expanded.all().into_iter().chain(self.vertices.all());
+        let drawn = self.only.get().cloned().into_iter().chain(self.others.all());
+        let all: Vec<_> = drawn.chain(of_stages).collect();
         all.iter().map(one).collect()
     }
 }

@@ -61,7 +61,9 @@ impl Select<'_> {
     pub(super) fn stage_io(&mut self, i: Inst) -> Result<bool> {
         let s = self.s;
         match (s.insts[i].op, s.insts[i].attrs, s.info.stage) {
-            (Op::LoadInput, Attrs::Io(slot), Stage::Vertex) => self.attribute(i, &slot)?,
+            (Op::LoadInput, Attrs::Io(slot), Stage::Vertex | Stage::Compute) => {
+                self.attribute(i, &slot)?;
+            }
             (Op::StoreOutput, Attrs::Io(slot), Stage::Vertex) => self.vertex_output(i, &slot)?,
             (_, _, Stage::Fragment) => return self.fragment_io(i),
             _ => return Ok(false),

@@ -12,9 +12,11 @@ use crate::interface::FauWord;
 use crate::mir::{Comp, Inst as Isa, Memory, PAIR, Val, WORD, words};
 use crate::preload;
 use crate::stage::LOCATION_BYTES;
-use tepui_ir::{Builtin, Inst, Interp, IoLoc, IoSlot, NumKind};
+use tepui_ir::{Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Stage};
 use tepui_mali_isa::Op as IsaOp;
+use tepui_mali_isa::modifier::fields::UNSIGNED;
 use tepui_mali_isa::modifier::{MemoryAccess, RegisterFormat, VectorSize};
+use tepui_mali_isa::operand::Swizzle;
 use tepui_sysval::SystemValue;
 
 /// The table of vertex packets.
@@ -43,10 +45,8 @@ impl Select<'_> {
             NumKind::Float => RegisterFormat::F32,
             _ => RegisterFormat::Auto,
         };
-        let [vertex, instance] = [
-            Opnd::val(self.preloaded(i, preload::VERTEX)?),
-            Opnd::val(self.preloaded(i, preload::INSTANCE)?),
-        ];
+        let vertex = Opnd::val(self.vertex_number(i)?);
+        let instance = Opnd::val(self.preloaded(i, preload::INSTANCE)?);
         let d = self.f.val(words(end as u8));
         let size = [VectorSize::None, VectorSize::V2, VectorSize::V3, VectorSize::V4][end - 1];
         let table = u32::from(self.attribute_table);
@@ -68,9 +68,27 @@ impl Select<'_> {
         Ok(())
     }
 
+    /// The number of the vertex. A vertex shader that runs as a compute program reads it from a list, by the number of the invocation;
+    /// the second number of the invocation is the instance.
+    fn vertex_number(&mut self, i: Inst) -> Result<Val> {
+        let own = self.preloaded(i, preload::VERTEX)?;
+        if self.s.info.stage != Stage::Compute {
+            return Ok(own);
+        }
+        let pair = self.fau.pair([0, 1].map(|half| FauWord::System(SystemValue::VertexList, half)));
+        let Some(first) = pair else { return Err(super::full()) };
+        let inst = Isa::new(IsaOp::SHADDX_U64).immediate(0, 2);
+        let ops = [Opnd::uniform(first), Opnd::val(own).part(Swizzle::W0)];
+        let address = self.def(inst, PAIR, &ops);
+        let d = self.f.val(WORD);
+        let inst = Isa::new(IsaOp::LOAD_I32).staged(0, 1).flag(&UNSIGNED, true);
+        self.isa(inst, &[d], &[], &[Opnd::val(address)]);
+        Ok(d)
+    }
+
     pub(super) fn vertex_builtin(&mut self, i: Inst, b: Builtin) -> Result<Option<Comp>> {
         Ok(Some(match b {
-            Builtin::VertexIndex => Comp::Val(self.preloaded(i, preload::VERTEX)?),
+            Builtin::VertexIndex => Comp::Val(self.vertex_number(i)?),
             Builtin::InstanceIndex => {
                 let own = Opnd::val(self.preloaded(i, preload::INSTANCE)?);
                 let first = self.system(SystemValue::BaseInstance)?;

@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use tepui_mali_compiler::FauWord;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::{CsCondition, TaskAxis};
 use tepui_mali_packets::shader::ComputeSizeWorkgroup;
-use tepui_sysval::SystemValue;
+use tepui_sysval::Arguments;
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
@@ -19,7 +18,7 @@ use super::inputs::{Inputs, Stage, Values};
 use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
-use crate::stream::{JOBS_MASK, SCRATCH};
+use crate::stream::SCRATCH;
 
 /// Registers of RUN_COMPUTE. source: Mesa, panvk_vX_cmd_dispatch.c (`cmd_dispatch`)
 mod registers {
@@ -94,24 +93,35 @@ impl Encoder {
         dispatch: &Dispatch,
         condition: Option<Condition>,
     ) -> Result<()> {
+        self.dispatch_with(v, inputs, Values::default(), None, dispatch, condition)
+    }
+
+    /// Dispatches a program with values, and with attributes of vertices at an address with their bytes.
+    ///
+    /// # Errors
+    /// As [`Encoder::dispatch_program`].
+    pub(super) fn dispatch_with(
+        &mut self,
+        v: &Arc<Variant>,
+        inputs: &Inputs<'_>,
+        values: Values<'_>,
+        attributes: Option<(u64, u64)>,
+        dispatch: &Dispatch,
+        condition: Option<Condition>,
+    ) -> Result<()> {
         let (base, counts) = match *dispatch {
             Dispatch::Direct(_, counts) if counts.contains(&0) => return Ok(()),
             Dispatch::Direct(base, counts) => (base, Some(counts)),
             Dispatch::Indirect(base, _) => (base, None),
         };
-        let written: Vec<(usize, u8)> = v
-            .fau
-            .iter()
-            .enumerate()
-            .filter_map(|(k, w)| match w {
-                FauWord::System(SystemValue::NumWorkgroups { axis }, _) => Some((k, *axis)),
-                _ => None,
-            })
-            .filter(|_| counts.is_none())
-            .collect();
-        let resources = self.resources(Stage::Compute, inputs, v, None)?;
-        let values = Values { base_group: base, groups: counts.unwrap_or([0; 3]), draw: None };
-        let fau = self.fau(Stage::Compute, v, inputs.push, &values, !written.is_empty())?;
+        let resources = self.resources(Stage::Compute, inputs, v, attributes)?;
+        let parameters = match *dispatch {
+            Dispatch::Indirect(_, at) => Some((at, Arguments::Dispatch)),
+            Dispatch::Direct(..) => None,
+        };
+        let groups = counts.unwrap_or([0; 3]);
+        let values = Values { base_group: base, groups, parameters, ..values };
+        let fau = self.fau(Stage::Compute, v, inputs.push, &values, Queue::Compute)?;
         let storage = self.local_storage(v, counts)?;
         self.keep(v);
         let workgroup = ComputeSizeWorkgroup {
@@ -149,14 +159,6 @@ impl Encoder {
                 stream.load(registers::COUNTS, 3, SCRATCH, 0);
             }
             (None, Dispatch::Direct(..)) => {}
-        }
-        if !written.is_empty() {
-            // A dispatch of an earlier submission may still read them.
-            stream.wait(JOBS_MASK);
-            stream.move64(SCRATCH + 2, fau & ((1 << 48) - 1));
-            for (k, axis) in written {
-                stream.store(registers::COUNTS + axis % 3, 1, SCRATCH + 2, 4 * k as i16);
-            }
         }
         stream.settle();
         let stream = self.queues.next_job(Queue::Compute);

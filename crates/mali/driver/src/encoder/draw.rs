@@ -4,10 +4,9 @@
 
 use std::sync::Arc;
 
-use tepui_mali_compiler::FauWord;
 use tepui_mali_packets::cs::{CsCondition, CsRunIdvs};
 use tepui_mali_packets::draw::{IndexType, InternalConversion, PrimitiveFlags, Scissor};
-use tepui_sysval::SystemValue;
+use tepui_sysval::{Arguments, LaunchWords};
 use tepui_vulkan::backend::{Condition, Counts, Draw};
 use tepui_vulkan::command::IndexBuffer;
 use tepui_vulkan::state::{GraphicsState, MAX_COLOURS, MAX_VERTEX};
@@ -23,7 +22,7 @@ use crate::graphics::raster::{Outputs, Sampling, Tests};
 use crate::graphics::{raster, vertex};
 use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
-use crate::stream::{JOBS_MASK, SCRATCH, Stream};
+use crate::stream::{SCRATCH, Stream};
 
 /// Registers of RUN_IDVS. source: Mesa, panvk_vX_cmd_draw.c
 mod registers {
@@ -71,8 +70,10 @@ pub struct Parts<'a> {
     pub buffers: &'a [(u64, u64); MAX_VERTEX],
     /// The index buffer.
     pub index: Option<IndexBuffer>,
-    /// Views that are drawn, a bit each; 0 without multiview.
-    pub views: u32,
+    /// The view that is drawn.
+    pub view: u32,
+    /// Words of a vertex program that follows from other stages.
+    pub words: LaunchWords<'a>,
     /// Condition of the draw.
     pub condition: Option<Condition>,
     /// Queries count the draw.
@@ -97,7 +98,7 @@ enum Source {
     },
 }
 
-/// State of a draw that is the same for all views.
+/// Descriptors and flags of a draw.
 struct Prepared {
     primitives: u32,
     flags: [u32; 2],
@@ -166,11 +167,8 @@ impl Encoder {
             return Ok(());
         }
         let Some(prepared) = self.prepare(p, source)? else { return Ok(()) };
-        let mask = if p.views == 0 { 1 } else { p.views };
-        for view in (0..u32::BITS).filter(|v| mask >> v & 1 != 0) {
-            self.run_draw(p, &prepared, source, view)?;
-        }
-        Ok(())
+        self.await_compute();
+        self.run_draw(p, &prepared, source)
     }
 
     /// Uploads what a draw points to; `None` if it touches no pixel.
@@ -267,37 +265,39 @@ impl Encoder {
         Ok(Some(prepared))
     }
 
-    /// Draws a view.
-    fn run_draw(&mut self, p: &Parts<'_>, d: &Prepared, source: Source, view: u32) -> Result<()> {
+    /// Sets the registers of a draw, and draws.
+    fn run_draw(&mut self, p: &Parts<'_>, d: &Prepared, source: Source) -> Result<()> {
         let Some(targets) = &self.targets else { return Ok(()) };
         let conversions = match p.fragment.map(|f| f.fragment()).transpose()? {
             Some(f) if f.reads_tile => tile_conversions(&targets.formats())?,
             _ => [0; MAX_COLOURS],
         };
         let values = Values {
-            base_group: [0; 3],
-            groups: [0; 3],
+            words: p.words,
+            parameters: match source {
+                Source::Known(_) => None,
+                Source::Memory { address, indexed, .. } => {
+                    let kind = if indexed { Arguments::DrawIndexed } else { Arguments::Draw };
+                    Some((address, kind))
+                }
+            },
             draw: Some(DrawValues {
                 state: p.state,
                 counts: match source {
                     Source::Known(c) => [c.base_vertex(), c.first_instance, c.draw_index],
                     Source::Memory { draw_index, .. } => [0, 0, draw_index],
                 },
-                view,
+                view: p.view,
                 tile_conversions: conversions,
             }),
+            ..Values::default()
         };
-        let stored = match source {
-            Source::Known(_) => Vec::new(),
-            Source::Memory { .. } => stored_words(p.vertex),
-        };
-        let is_stored = !stored.is_empty();
-        let vertex_fau = self.fau(Stage::Vertex, p.vertex, p.inputs.push, &values, is_stored)?;
+        let vertex_fau =
+            self.fau(Stage::Vertex, p.vertex, p.inputs.push, &values, Queue::VertexTiler)?;
         let fragment_fau = match p.fragment {
-            Some(f) => self.fau(Stage::Fragment, f, p.inputs.push, &values, false)?,
+            Some(f) => self.fau(Stage::Fragment, f, p.inputs.push, &values, Queue::VertexTiler)?,
             None => 0,
         };
-        let may_overlap = self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
         let occlusion = self.occlusion.filter(|_| p.is_counted).map_or(0, |o| o.address);
         let stream = self.queues.stream(Queue::VertexTiler);
         stream.move64(registers::VERTEX_RESOURCES, d.resources[0]);
@@ -335,16 +335,6 @@ impl Encoder {
             stream.move32(registers::INDEX_BYTES, bytes);
         }
         counts(stream, source);
-        if is_stored {
-            if may_overlap {
-                // A draw of an earlier submission may still read them.
-                stream.wait(JOBS_MASK);
-            }
-            stream.move64(SCRATCH, vertex_fau & ((1 << 48) - 1));
-            for (k, register) in stored {
-                stream.store(register, 1, SCRATCH, 4 * k as i16);
-            }
-        }
         // Instances are counted from 0.
         stream.move32(registers::BASE_INSTANCE, 0);
         stream.settle();
@@ -374,16 +364,6 @@ impl Encoder {
         let storage = self.thread_storage(scratch)?.pack().map_err(packet)?;
         self.upload_once(Kind::Threads, &storage, DESCRIPTOR_ALIGN)
     }
-}
-
-/// Places among a vertex program's uniforms of numbers that an indirect draw has in registers.
-fn stored_words(v: &Variant) -> Vec<(usize, u8)> {
-    let register = |w: &FauWord| match w {
-        FauWord::System(SystemValue::BaseVertex, _) => Some(registers::BASE_VERTEX),
-        FauWord::System(SystemValue::BaseInstance, _) => Some(registers::BASE_INSTANCE),
-        _ => None,
-    };
-    v.fau.iter().enumerate().filter_map(|(k, w)| Some((k, register(w)?))).collect()
 }
 
 /// Sets the registers of a draw's counts.

@@ -3,16 +3,19 @@
 use tepui_mali_compiler::FauWord;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::shader::Resource;
-use tepui_sysval::SystemValue;
+use tepui_sysval::{Arguments, LaunchWords, SystemValue};
 use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
 use tepui_vulkan::state::GraphicsState;
-use tepui_vulkan::{Error, Result};
+use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan_expand::VertexValues;
 
 use super::Encoder;
 use crate::descriptor::{buffer, tables};
 use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::graphics::raster;
+use crate::kernel::Queue;
 use crate::shader::Variant;
+use crate::stream::{JOBS_MASK, SCRATCH};
 
 /// Bytes of an entry of the table of resource tables.
 const RESOURCE_B: usize = Resource::SIZE_BYTES;
@@ -58,6 +61,7 @@ pub struct DrawValues<'a> {
 }
 
 /// Values of a draw or dispatch.
+#[derive(Clone, Copy, Default)]
 pub struct Values<'a> {
     /// First workgroup.
     pub base_group: [u32; 3],
@@ -65,6 +69,34 @@ pub struct Values<'a> {
     pub groups: [u32; 3],
     /// The draw.
     pub draw: Option<DrawValues<'a>>,
+    /// Words of the driver's own programs, and of stages that are expanded.
+    pub words: LaunchWords<'a>,
+    /// Values of a vertex shader that runs as a compute program.
+    pub vertex: Option<VertexValues>,
+    /// View of a stage that is expanded.
+    pub view: u32,
+    /// Parameters of an indirect command: their address and kind.
+    pub parameters: Option<(u64, Arguments)>,
+}
+
+impl Values<'_> {
+    /// Address of a word that only memory has when the command is recorded.
+    fn address(&self, w: &FauWord) -> Option<u64> {
+        let FauWord::System(value, half) = *w else { return None };
+        if let SystemValue::Driver { offset } = value {
+            return self.words.address(offset);
+        }
+        if let Some(v) = &self.vertex {
+            return Values::in_memory(v, value, half);
+        }
+        let (at, kind) = self.parameters?;
+        value.in_arguments(kind).map(|offset| at + u64::from(offset))
+    }
+
+    /// Places among a program's uniforms of words that only memory has, and their addresses.
+    fn in_memory_words(&self, v: &Variant) -> Vec<(usize, u64)> {
+        v.fau.iter().enumerate().filter_map(|(k, w)| Some((k, self.address(w)?))).collect()
+    }
 }
 
 fn half(address: u64, half: u8) -> u32 {
@@ -80,7 +112,7 @@ fn word(
     w: &FauWord,
 ) -> Result<u32> {
     use SystemValue as S;
-    let FauWord::System(system, _) = *w else {
+    let FauWord::System(system, part) = *w else {
         return Ok(match *w {
             FauWord::Constant(value) => value,
             FauWord::PushAddress(part) => half(push_at, part),
@@ -95,7 +127,16 @@ fn word(
             _ => return Err(Error::unsupported(format!("{w:?} in programs on Mali"))),
         });
     };
+    if values.address(w).is_some() {
+        // The stream stores it.
+        return Ok(0);
+    }
+    if let Some(value) = values.vertex.and_then(|v| Values::of_vertex(&v, system, part)) {
+        return Ok(value);
+    }
     Ok(match (system, &values.draw) {
+        (S::Driver { offset }, _) => values.words.value(offset),
+        (S::ViewIndex, None) => values.view,
         (S::Push { offset }, _) => {
             let bytes = push.get(offset as usize..).and_then(|b| b.first_chunk());
             bytes.map_or(0, |b| u32::from_le_bytes(*b))
@@ -227,8 +268,8 @@ impl Encoder {
         Ok(at | all.len() as u64)
     }
 
-    /// The address of a program's fast-access uniforms, with the number of pairs in the upper byte. Those that the stream writes are
-    /// those of one draw or dispatch.
+    /// The address of a program's fast-access uniforms, with the number of pairs in the upper byte. A queue stores the words that only
+    /// memory has; then they are those of one draw or dispatch.
     ///
     /// # Errors
     /// When there is no memory, or the program reads what the driver does not supply.
@@ -238,7 +279,7 @@ impl Encoder {
         v: &Variant,
         push: &[u8; MAX_PUSH],
         values: &Values<'_>,
-        is_written: bool,
+        queue: Queue,
     ) -> Result<u64> {
         if v.fau.is_empty() {
             return Ok(0);
@@ -254,10 +295,24 @@ impl Encoder {
         words.resize(words.len().next_multiple_of(2), 0);
         let pairs = (words.len() as u64 / 2) << 56;
         let bytes: &[u8] = bytemuck::cast_slice(&words);
-        let at = match is_written {
-            true => self.upload(bytes, FAU_ALIGN)?.address,
-            false => self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)?,
-        };
+        let stored = values.in_memory_words(v);
+        if stored.is_empty() {
+            return Ok(self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)? | pairs);
+        }
+        let at = self.upload(bytes, FAU_ALIGN)?.address;
+        let may_overlap = self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        let stream = self.queues.stream(queue);
+        if may_overlap {
+            // Jobs of an earlier submission may still read them.
+            stream.wait(JOBS_MASK);
+        }
+        stream.move64(SCRATCH, at);
+        for (k, from) in stored {
+            stream.move64(SCRATCH + 2, from);
+            stream.load(SCRATCH + 4, 1, SCRATCH + 2, 0);
+            stream.store(SCRATCH + 4, 1, SCRATCH, 4 * k as i16);
+        }
+        stream.settle();
         Ok(at | pairs)
     }
 }

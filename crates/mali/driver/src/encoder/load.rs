@@ -15,6 +15,7 @@ use crate::device::DESCRIPTOR_ALIGN;
 use crate::graphics::blend;
 use crate::graphics::framebuffer::{FrameShaders, Framebuffer, Target};
 use crate::graphics::load::{self, Addresses, Loads};
+use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
 use crate::texture::{Bytes, Part, Role, unsupported};
 
@@ -113,13 +114,13 @@ impl Encoder {
         sets.sets[0].pushed[0] = set;
         let push = [0; MAX_PUSH];
         let inputs = Inputs { sets: &sets, pushed, push: &push };
-        let values = Values { base_group: [0; 3], groups: [0; 3], draw: None };
+        let values = Values::default();
         let blends = blend::loads(loads, &framebuffer.colours)?;
         let addresses = Addresses {
             resources: self.resources(Stage::Fragment, &inputs, &v, None)?,
             program: v.descriptor(Entry::Only),
             threads: self.threads_only(v.stats.scratch)?,
-            fau: self.fau(Stage::Fragment, &v, &push, &values, false)?,
+            fau: self.fau(Stage::Fragment, &v, &push, &values, Queue::VertexTiler)?,
             depth_stencil: self.upload(&load::depth_stencil(loads)?, DESCRIPTOR_ALIGN)?.address,
             blend: self.upload(&blends, DESCRIPTOR_ALIGN)?.address,
             blends: framebuffer.colours.len() as u32,

@@ -5,7 +5,7 @@
 use tepui_format::Format;
 use tepui_mali_layout::{Layout, Modifier};
 use tepui_mali_packets::texture::TextureDimension;
-use tepui_sysval::Words as _;
+use tepui_sysval::{LaunchWords, Words as _};
 use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
 use tepui_vulkan::state::MAX_VERTEX;
@@ -218,7 +218,8 @@ impl MetaEncoder for Encoder {
                 inputs: &inputs,
                 buffers: &[(0, 0); MAX_VERTEX],
                 index: None,
-                views: 0,
+                view: 0,
+                words: LaunchWords::default(),
                 condition: r.condition,
                 is_counted: false,
             };

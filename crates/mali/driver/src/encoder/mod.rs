@@ -5,6 +5,7 @@
 
 mod compute;
 mod draw;
+mod expand;
 mod inputs;
 mod load;
 mod meta;
@@ -12,6 +13,7 @@ mod order;
 mod queries;
 mod record;
 mod rendering;
+mod stages;
 mod subqueues;
 
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use tepui_mali_packets::shader::{AddressMode, LocalStorage};
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::command::{BindPoint, MAX_SETS};
 use tepui_vulkan::{Result, vk};
+use tepui_vulkan_expand::ExpandState;
 use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::Upload;
 
@@ -29,6 +32,7 @@ use crate::kernel::{Bo, Queue, Work};
 use crate::shader::Variant;
 use crate::stream::{SCRATCH, STREAM_ALIGN};
 
+use expand::ExpandMemory;
 use inputs::Uploaded;
 use rendering::Targets;
 pub use subqueues::COUNTER_B;
@@ -47,6 +51,12 @@ pub struct Encoder {
     usage: vk::CommandBufferUsageFlags,
     /// The rendering that draws go to.
     targets: Option<Targets>,
+    /// State of expanded draws.
+    expansion: ExpandState<ExpandMemory>,
+    /// Stages of a draw ran as compute programs.
+    is_expanding: bool,
+    /// Programs have left what later draws read.
+    awaits_compute: bool,
     /// The occlusion query that counts draws.
     occlusion: Option<Occlusion>,
     /// Occlusion queries that have ended since fragments last ran: their words of availability.
@@ -81,6 +91,9 @@ impl Encoder {
             pushed: Default::default(),
             usage: vk::CommandBufferUsageFlags::empty(),
             targets: None,
+            expansion: ExpandState::default(),
+            is_expanding: false,
+            awaits_compute: false,
             occlusion: None,
             ended: Vec::new(),
             works: Vec::new(),
@@ -97,6 +110,8 @@ impl Encoder {
         self.pushed = Default::default();
         self.usage = vk::CommandBufferUsageFlags::empty();
         self.targets = None;
+        self.expansion = ExpandState::default();
+        (self.is_expanding, self.awaits_compute) = (false, false);
         self.occlusion = None;
         self.ended.clear();
         self.works.clear();

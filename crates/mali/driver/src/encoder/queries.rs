@@ -60,12 +60,14 @@ impl Encoder {
         self.settle_all();
         if count > MAX_STORES {
             let bytes = 8 * u64::from(count);
-            copy::fill(self, pool.value_address(first), bytes, 0)?;
+            let values = bytes * u64::from(pool.values());
+            copy::fill(self, pool.value_address(first), values, 0)?;
             copy::fill(self, pool.available_address(first), bytes, 0)?;
             return self.order();
         }
         for query in first..first + count {
-            for at in [pool.value_address(query), pool.available_address(query)] {
+            let values = (0..u64::from(pool.values())).map(|v| pool.value_address(query) + 8 * v);
+            for at in values.chain([pool.available_address(query)]) {
                 self.store_word(Queue::Compute, at, 0);
                 self.store_word(Queue::Compute, at + 4, 0);
             }

@@ -1,14 +1,15 @@
 //! The runtime's recorder.
 
+use tepui_sysval::LaunchWords;
 use tepui_vulkan::backend::{
-    self, Blit, BufferPixels, Dispatch, Draw, ImageCopy, ImageRef, Rendering,
+    self, Blit, BufferPixels, Condition, Dispatch, Draw, ImageCopy, ImageRef, Rendering,
 };
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::dependency::{Dependency, Ordering, Within};
-use tepui_vulkan::draws::DrawEncoder;
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::state::MAX_COLOURS;
-use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan::{Result, vk};
+use tepui_vulkan_expand as expand;
 use tepui_vulkan_meta::{clear, copy, resolve};
 
 use super::Encoder;
@@ -24,21 +25,19 @@ use crate::kernel::Queue;
 use crate::query::Queries;
 use crate::shader::Key;
 
-fn no_feedback<T>() -> Result<T> {
-    Err(Error::unsupported("transform feedback on Mali"))
-}
-
-impl DrawEncoder<Mali> for Encoder {
-    fn draw(&mut self, state: &mut CommandState<Mali>, draw: &Draw) -> Result<()> {
+impl Encoder {
+    /// Draws a view by the hardware alone.
+    pub(super) fn draw_state(
+        &mut self,
+        state: &mut CommandState<Mali>,
+        draw: &Draw,
+        view: u32,
+        words: LaunchWords<'_>,
+        condition: Option<Condition>,
+    ) -> Result<()> {
         let Some(vertex) = state.bound.vertex.clone() else { return Ok(()) };
-        if !state.bound.between.is_empty() {
-            return Err(Error::unsupported("tessellation and geometry shaders on Mali"));
-        }
-        if state.feedback.active {
-            return no_feedback();
-        }
-        let views = state.rendering.as_ref().map_or(0, |r| r.view_mask);
-        let vertex = vertex.of(Key { several_views: views != 0, ..Key::default() })?;
+        let several_views = state.rendering.as_ref().is_some_and(|r| r.view_mask != 0);
+        let vertex = vertex.of(Key { several_views, ..Key::default() })?;
         let formats = self.targets.as_ref().map_or([None; MAX_COLOURS], Targets::formats);
         let mut blending = Blending::new(&state.graphics, &formats)?;
         let fragment = match &state.bound.fragment {
@@ -58,8 +57,9 @@ impl DrawEncoder<Mali> for Encoder {
             inputs: &inputs,
             buffers: &buffers,
             index: state.index,
-            views,
-            condition: state.condition,
+            view,
+            words,
+            condition,
             is_counted: true,
         };
         self.draw_parts(&parts, draw)
@@ -182,41 +182,51 @@ impl backend::Encoder<Mali> for Encoder {
         Ok(())
     }
 
-    fn begin_feedback(&mut self, _counters: &Counters) -> Result<()> {
-        no_feedback()
+    fn begin_feedback(&mut self, counters: &Counters) -> Result<()> {
+        expand::begin_capture::<Mali>(self, counters)
     }
 
-    fn end_feedback(&mut self, _counters: &Counters) -> Result<()> {
-        no_feedback()
+    fn end_feedback(&mut self, counters: &Counters) -> Result<()> {
+        expand::end_capture::<Mali>(self, counters)
     }
 
     fn byte_count(
         &mut self,
-        _counter: u64,
-        _start: u32,
-        _stride: u32,
-        _instances: u32,
-        _first_instance: u32,
+        counter: u64,
+        start: u32,
+        stride: u32,
+        instances: u32,
+        first_instance: u32,
     ) -> Result<u64> {
-        no_feedback()
+        let at =
+            expand::captured_draw::<Mali>(self, counter, start, stride, instances, first_instance)?;
+        self.awaits_compute = true;
+        Ok(at)
     }
 
     fn reset_queries(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {
         self.reset_pool(pool, first, count)
     }
 
-    fn begin_query(
-        &mut self,
-        pool: &Queries,
-        query: u32,
-        precise: bool,
-        _stream: u8,
-    ) -> Result<()> {
+    fn begin_query(&mut self, pool: &Queries, query: u32, precise: bool, stream: u8) -> Result<()> {
+        if pool.captures() {
+            let of_stream = self.expansion.feedback_queries.get_mut(usize::from(stream));
+            of_stream.into_iter().for_each(|q| *q = pool.value_address(query));
+            return Ok(());
+        }
         self.occlusion = Some(Occlusion { address: pool.value_address(query), precise });
         Ok(())
     }
 
-    fn end_query(&mut self, pool: &Queries, query: u32, _stream: u8) -> Result<()> {
+    fn end_query(&mut self, pool: &Queries, query: u32, stream: u8) -> Result<()> {
+        if pool.captures() {
+            let of_stream = self.expansion.feedback_queries.get_mut(usize::from(stream));
+            of_stream.into_iter().for_each(|q| *q = 0);
+            self.settle_all();
+            self.store_word(Queue::Compute, pool.available_address(query), 1);
+            self.queues.stream(Queue::Compute).settle();
+            return Ok(());
+        }
         self.occlusion = None;
         self.end_of_query(pool.available_address(query));
         Ok(())

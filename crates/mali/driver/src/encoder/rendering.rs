@@ -337,6 +337,7 @@ impl Encoder {
     /// When an attachment has a format that is not rendered, or there is no memory.
     pub(super) fn end(&mut self, rendering: &Rendering<Mali>) -> Result<()> {
         let Some(mut targets) = self.targets.take() else { return Ok(()) };
+        self.expansion.free_memory();
         // What is stored may be known at the end only.
         targets.rendering = rendering.clone();
         let clears = attachments(rendering).any(|a| targets.clears(a));
