@@ -294,7 +294,7 @@ impl Backend for Mali {
         stages.vertex.filter(|_| !expands).map(|v| v.of(views)).transpose()?;
         if let Some(fragment) = stages.fragment.filter(|_| !state.discard) {
             let blending = Blending::new(state, &state.colour_formats)?;
-            fragment.fragment(state, blending.lowered, &state.colour_formats)?;
+            fragment.fragment(state, blending.lowered, &state.colour_formats, false)?;
         }
         Ok(())
     }

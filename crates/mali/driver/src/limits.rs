@@ -113,6 +113,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_non_seamless_cube_map", 1),
     ("VK_EXT_pipeline_robustness", 1),
     ("VK_EXT_primitive_topology_list_restart", 1),
+    ("VK_EXT_primitives_generated_query", 1),
     ("VK_EXT_provoking_vertex", 1),
     ("VK_EXT_robustness2", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
@@ -290,6 +291,7 @@ fn features() -> vk::PhysicalDeviceFeatures {
         large_points,
         multi_draw_indirect,
         occlusion_query_precise,
+        pipeline_statistics_query,
         inherited_queries,
         wide_lines,
         shader_int64,
@@ -420,6 +422,7 @@ fn feature_chain() -> Answers {
             PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
             PhysicalDeviceBlendOperationAdvancedFeaturesEXT { advanced_blend_coherent_operations }
             PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback, geometry_streams }
+            PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT { primitives_generated_query }
             PhysicalDeviceVertexInputDynamicStateFeaturesEXT { vertex_input_dynamic_state }
             PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }

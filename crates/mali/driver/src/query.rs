@@ -1,4 +1,4 @@
-//! Query pools: timestamps or counters of samples, and words that say whether results are there.
+//! Query pools: timestamps or counters, and words that say whether results are there.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,10 +11,37 @@ use crate::device::Device;
 use crate::kernel::Bo;
 use crate::space::Window;
 
+/// Values of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The time.
+    Time,
+    /// Samples that pass the tests.
+    Samples,
+    /// Primitives captured, and primitives needed.
+    Captured,
+    /// Statistics of pipelines.
+    Statistics(vk::QueryPipelineStatisticFlags),
+    /// Primitives of a stream that reach the rasteriser.
+    Generated,
+}
+
+impl Kind {
+    /// Statistics, and whether only the stream counts that a query is begun with.
+    pub fn statistics(self) -> Option<(vk::QueryPipelineStatisticFlags, bool)> {
+        match self {
+            Kind::Statistics(flags) => Some((flags, false)),
+            // Each generated primitive is clipped to one.
+            Kind::Generated => Some((vk::QueryPipelineStatisticFlags::CLIPPING_INVOCATIONS, true)),
+            _ => None,
+        }
+    }
+}
+
 /// A query pool.
 pub struct Queries {
-    /// Values are numbers of captured primitives.
-    captures: bool,
+    /// The kind of its values.
+    pub kind: Kind,
     layout: QueryLayout,
     memory: Bo,
 }
@@ -25,20 +52,20 @@ impl Queries {
     /// # Errors
     /// When there is no memory, or no such queries.
     pub fn new(device: &Device, info: &QueryInfo) -> Result<Queries> {
-        let captures = info.kind == vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT;
-        let is_known = matches!(info.kind, vk::QueryType::TIMESTAMP | vk::QueryType::OCCLUSION);
-        if !captures && !is_known {
-            let kind = info.kind.as_raw();
-            return Err(Error::unsupported(format!("queries of type {kind} on Mali")));
-        }
+        let kind = match info.kind {
+            vk::QueryType::TIMESTAMP => Kind::Time,
+            vk::QueryType::OCCLUSION => Kind::Samples,
+            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => Kind::Captured,
+            vk::QueryType::PIPELINE_STATISTICS => Kind::Statistics(info.statistics),
+            vk::QueryType::PRIMITIVES_GENERATED_EXT => Kind::Generated,
+            other => {
+                let kind = other.as_raw();
+                return Err(Error::unsupported(format!("queries of type {kind} on Mali")));
+            }
+        };
         let layout = QueryLayout { count: info.count, values: info.values() as u32 };
         let memory = Bo::new(&device.kernel, layout.bytes(), Window::Data)?;
-        Ok(Queries { captures, layout, memory })
-    }
-
-    /// Whether values are numbers of captured primitives.
-    pub fn captures(&self) -> bool {
-        self.captures
+        Ok(Queries { kind, layout, memory })
     }
 
     /// Values of a query.

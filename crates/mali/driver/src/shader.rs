@@ -250,6 +250,8 @@ pub struct Key {
     pub blend: Option<Arc<Lowered>>,
     /// Fragments: targets of outputs and input attachments.
     pub locations: Locations,
+    /// Fragments: the program counts its invocations.
+    pub counts: bool,
 }
 
 impl Key {
@@ -328,7 +330,8 @@ impl Shader {
         let stage = ir.info.stage;
         let mut kinds = ir.resources.values().map(|r| r.kind);
         let reads_attachments = kinds.any(|kind| kind == ResKind::InputAttachment);
-        let writes_memory = stage == Stage::Vertex && tepui_passes::side_effects::writes_memory(&ir);
+        let writes_memory =
+            stage == Stage::Vertex && tepui_passes::side_effects::writes_memory(&ir);
         let shader = Shader {
             device,
             ir,
@@ -405,6 +408,9 @@ impl Shader {
             tepui_passes::multiview::run(&mut ir);
         }
         ir.info.per_sample |= key.per_sample;
+        if key.counts {
+            tepui_vulkan_expand::count_fragments(&mut ir);
+        }
         key.locations.run(&mut ir);
         if let Some(blend) = &key.blend {
             blend.run(&mut ir);
@@ -413,6 +419,7 @@ impl Shader {
             tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
         if let StageInfo::Fragment(info) = &program.stage
             && reads_samples
+            && tepui_passes::side_effects::writes_memory(&self.ir)
             && info.side_effects
             && !self.ir.info.per_sample
             && !key.per_sample
@@ -435,7 +442,8 @@ impl Shader {
         Ok(self.only.get_or_init(|| v))
     }
 
-    /// The program of a fragment shader for graphics state, with the blending that it does, and targets of some formats.
+    /// The program of a fragment shader for graphics state, with the blending that it does, and targets of some formats; whether it
+    /// counts its invocations.
     ///
     /// # Errors
     /// When it does not compile.
@@ -444,11 +452,13 @@ impl Shader {
         s: &GraphicsState,
         blend: Option<Lowered>,
         formats: &[Option<Format>; MAX_COLOURS],
+        counts: bool,
     ) -> Result<Arc<Variant>> {
         let share = s.min_sample_shading * s.samples.max(1) as f32;
         let per_sample = s.samples > 1 && s.sample_shading && share > 1.0;
         let locations = Locations::new(s, formats, self.reads_attachments);
-        self.of(Key { several_views: false, per_sample, blend: blend.map(Arc::new), locations })
+        let blend = blend.map(Arc::new);
+        self.of(Key { several_views: false, per_sample, blend, locations, counts })
     }
 
     /// The program for a state.

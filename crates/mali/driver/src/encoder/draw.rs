@@ -74,6 +74,8 @@ pub struct Parts<'a> {
     pub view: u32,
     /// Words of a vertex program that follows from other stages.
     pub words: LaunchWords<'a>,
+    /// Words of the fragment program.
+    pub fragment_words: LaunchWords<'a>,
     /// Condition of the draw.
     pub condition: Option<Condition>,
     /// Queries count the draw.
@@ -163,7 +165,8 @@ impl Encoder {
     }
 
     fn draw_once(&mut self, p: &Parts<'_>, source: Source) -> Result<()> {
-        if p.state.discard {
+        let samples = p.state.samples.clamp(1, 16);
+        if p.state.discard || p.state.sample_mask & ((1 << samples) - 1) == 0 {
             return Ok(());
         }
         let Some(prepared) = self.prepare(p, source)? else { return Ok(()) };
@@ -295,7 +298,10 @@ impl Encoder {
         let vertex_fau =
             self.fau(Stage::Vertex, p.vertex, p.inputs.push, &values, Queue::VertexTiler)?;
         let fragment_fau = match p.fragment {
-            Some(f) => self.fau(Stage::Fragment, f, p.inputs.push, &values, Queue::VertexTiler)?,
+            Some(f) => {
+                let values = Values { words: p.fragment_words, ..values };
+                self.fau(Stage::Fragment, f, p.inputs.push, &values, Queue::VertexTiler)?
+            }
             None => 0,
         };
         let occlusion = self.occlusion.filter(|_| p.is_counted).map_or(0, |o| o.address);

@@ -101,7 +101,7 @@ impl Encoder {
         }
         let known = state.condition.is_none() && matches!(draw, Draw::Direct(_));
         let expands = self.expands(state, draw, known);
-        if !expands && !state.feedback.active {
+        if !expands && !state.feedback.active && self.expansion.statistics.is_empty() {
             let views = state.rendering.as_ref().map_or(0, |r| r.view_mask);
             let mask = if views == 0 { 1 } else { views };
             for view in (0..u32::BITS).filter(|v| mask >> v & 1 != 0) {
@@ -123,6 +123,7 @@ impl Encoder {
             (*address, *stride) =
                 condition::counted(self, *address, at, *count, *stride, *indexed)?;
         }
+        expand::count_draw(self, state, &draw)?;
         self.awaits_compute = true;
         expand::draw(self, state, draw, expands)
     }

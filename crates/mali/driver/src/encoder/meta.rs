@@ -220,6 +220,7 @@ impl MetaEncoder for Encoder {
                 index: None,
                 view: 0,
                 words: LaunchWords::default(),
+                fragment_words: LaunchWords::default(),
                 condition: r.condition,
                 is_counted: false,
             };

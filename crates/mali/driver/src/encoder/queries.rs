@@ -8,7 +8,7 @@ use super::Encoder;
 use super::subqueues::{Waits, mask_of};
 use crate::kernel::Queue;
 use crate::query::Queries;
-use crate::stream::{DEFERRED_FLUSH, Flush, JOBS_MASK, LS, SCRATCH};
+use crate::stream::{DEFERRED_FLUSH, Flush, LS, SCRATCH};
 
 /// Queries whose words the queue resets; a program resets more.
 const MAX_STORES: u32 = 8;
@@ -34,7 +34,7 @@ impl Encoder {
         self.queues.stream(Queue::Compute).wait(1 << LS);
     }
 
-    /// Makes an occlusion query available once the fragments that it counts are done: at the end of the rendering, if there is one.
+    /// Makes a query available once the work that it counts is done: at the end of the rendering, if there is one.
     pub(super) fn end_of_query(&mut self, available: u64) {
         self.ended.push(available);
         if self.targets.is_none() {
@@ -47,8 +47,10 @@ impl Encoder {
         if self.ended.is_empty() {
             return;
         }
-        let stream = self.queues.stream(Queue::Fragment);
-        stream.wait(JOBS_MASK);
+        // Programs add to statistics.
+        let mut waits = Waits::default();
+        waits[Queue::Fragment as usize] = mask_of(Queue::Fragment) | mask_of(Queue::Compute);
+        self.queues.order(waits, Flush::default(), self.device.counters());
         for at in std::mem::take(&mut self.ended) {
             self.store_word(Queue::Fragment, at, 1);
         }
@@ -84,6 +86,8 @@ impl Encoder {
         stride: u64,
         flags: vk::QueryResultFlags,
     ) -> Result<()> {
+        // Results that are waited for are those of all earlier commands.
+        self.settle_all();
         query::copy(self, &pool.results(first, count), address, stride, flags)
     }
 }

@@ -1,6 +1,6 @@
 //! The runtime's recorder.
 
-use tepui_sysval::LaunchWords;
+use tepui_sysval::{LaunchWords, Words as _};
 use tepui_vulkan::backend::{
     self, Blit, BufferPixels, Condition, Dispatch, Draw, ImageCopy, ImageRef, Rendering,
 };
@@ -9,8 +9,8 @@ use tepui_vulkan::dependency::{Dependency, Ordering, Within};
 use tepui_vulkan::feedback::Counters;
 use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::{Result, vk};
-use tepui_vulkan_expand as expand;
-use tepui_vulkan_meta::{clear, copy, resolve};
+use tepui_vulkan_expand::{self as expand, CountedWords};
+use tepui_vulkan_meta::{clear, condition, copy, resolve};
 
 use super::Encoder;
 use super::draw::Parts;
@@ -22,7 +22,7 @@ use crate::family::Mali;
 use crate::graphics::blend::Blending;
 use crate::graphics::raster::Occlusion;
 use crate::kernel::Queue;
-use crate::query::Queries;
+use crate::query::{Kind, Queries};
 use crate::shader::Key;
 
 impl Encoder {
@@ -40,12 +40,15 @@ impl Encoder {
         let vertex = vertex.of(Key { several_views, ..Key::default() })?;
         let formats = self.targets.as_ref().map_or([None; MAX_COLOURS], Targets::formats);
         let mut blending = Blending::new(&state.graphics, &formats)?;
+        let counter = self.expansion.counted_fragments();
         let fragment = match &state.bound.fragment {
             Some(f) if !state.graphics.discard => {
-                Some(f.fragment(&state.graphics, blending.lowered.take(), &formats)?)
+                let lowered = blending.lowered.take();
+                Some(f.fragment(&state.graphics, lowered, &formats, counter != 0)?)
             }
             _ => None,
         };
+        let counted = CountedWords { counter: counter.into() };
         let pushed = self.push_sets(&mut state.graphics_sets, true)?;
         let buffers = state.vertex_buffers.map(|b| (b.address, b.size));
         let inputs = Inputs { sets: &state.graphics_sets, pushed, push: &state.push };
@@ -59,6 +62,7 @@ impl Encoder {
             index: state.index,
             view,
             words,
+            fragment_words: LaunchWords::of(counted.words()),
             condition,
             is_counted: true,
         };
@@ -92,7 +96,13 @@ impl backend::Encoder<Mali> for Encoder {
         let Some(shader) = state.compute.clone() else { return Ok(()) };
         let pushed = self.push_sets(&mut state.compute_sets, false)?;
         let inputs = Inputs { sets: &state.compute_sets, pushed, push: &state.push };
-        self.dispatch_program(shader.only()?, &inputs, dispatch, state.condition)
+        let v = shader.only()?;
+        if self.expansion.statistics.is_empty() {
+            return self.dispatch_program(v, &inputs, dispatch, state.condition);
+        }
+        let dispatch = condition::dispatch(self, state.condition, *dispatch)?;
+        expand::count_dispatch::<Mali>(self, &dispatch, v.workgroup.iter().product())?;
+        self.dispatch_program(v, &inputs, &dispatch, None)
     }
 
     fn barrier(&mut self, dependency: &Dependency<Mali>, within: Within) -> Result<Ordering> {
@@ -209,25 +219,30 @@ impl backend::Encoder<Mali> for Encoder {
     }
 
     fn begin_query(&mut self, pool: &Queries, query: u32, precise: bool, stream: u8) -> Result<()> {
-        if pool.captures() {
-            let of_stream = self.expansion.feedback_queries.get_mut(usize::from(stream));
-            of_stream.into_iter().for_each(|q| *q = pool.value_address(query));
+        let address = pool.value_address(query);
+        if let Some((flags, of_stream)) = pool.kind.statistics() {
+            let stream = of_stream.then_some(stream.into());
+            expand::begin_statistics::<Mali>(self, address, flags, stream);
             return Ok(());
         }
-        self.occlusion = Some(Occlusion { address: pool.value_address(query), precise });
+        if pool.kind == Kind::Captured {
+            let of_stream = self.expansion.feedback_queries.get_mut(usize::from(stream));
+            of_stream.into_iter().for_each(|q| *q = address);
+            return Ok(());
+        }
+        self.occlusion = Some(Occlusion { address, precise });
         Ok(())
     }
 
     fn end_query(&mut self, pool: &Queries, query: u32, stream: u8) -> Result<()> {
-        if pool.captures() {
+        if pool.kind.statistics().is_some() {
+            expand::end_statistics::<Mali>(self, pool.value_address(query))?;
+        } else if pool.kind == Kind::Captured {
             let of_stream = self.expansion.feedback_queries.get_mut(usize::from(stream));
             of_stream.into_iter().for_each(|q| *q = 0);
-            self.settle_all();
-            self.store_word(Queue::Compute, pool.available_address(query), 1);
-            self.queues.stream(Queue::Compute).settle();
-            return Ok(());
+        } else {
+            self.occlusion = None;
         }
-        self.occlusion = None;
         self.end_of_query(pool.available_address(query));
         Ok(())
     }
