@@ -116,10 +116,19 @@ pub(super) unsafe fn vertex_input(
     }
 }
 
-pub(super) unsafe fn pre_raster(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInfo) {
+pub(super) unsafe fn pre_raster(
+    s: &mut GraphicsState,
+    info: &vk::GraphicsPipelineCreateInfo,
+    dynamic: Groups,
+) {
     // SAFETY: the structures are the application's and valid; arrays of dynamic state may be null.
     unsafe {
-        if let Some(v) = info.viewport_state.as_ref() {
+        let raster = info.rasterization_state.as_ref();
+        let discards = raster.is_some_and(|r| r.rasterizer_discard_enable == vk::TRUE)
+            && !dynamic.contains(Groups::DISCARD);
+        // Without rasterisation, the pointer may be anything.
+        let viewport = if discards { None } else { info.viewport_state.as_ref() };
+        if let Some(v) = viewport {
             for (to, from) in s.viewports.iter_mut().zip(slice(v.viewports, v.viewport_count)) {
                 *to = *from;
             }
@@ -147,7 +156,7 @@ pub(super) unsafe fn pre_raster(s: &mut GraphicsState, info: &vk::GraphicsPipeli
             s.patch_lower_left =
                 origin.is_some_and(|o| o.domain_origin == vk::TessellationDomainOrigin::LOWER_LEFT);
         }
-        if let Some(r) = info.rasterization_state.as_ref() {
+        if let Some(r) = raster {
             s.discard = r.rasterizer_discard_enable == vk::TRUE;
             s.depth_clamp = r.depth_clamp_enable == vk::TRUE;
             (s.polygon_mode, s.cull_mode, s.front_face) =

@@ -227,7 +227,7 @@ unsafe fn front<B: Backend>(
             s.robust_vertex_inputs = Robustness::of(d, info.next).vertex_inputs;
         }
         if parts.contains(P::PRE_RASTERIZATION_SHADERS) {
-            pre_raster(s, info);
+            pre_raster(s, info, p.dynamic);
         }
         let discards = s.discard && !p.dynamic.contains(Groups::DISCARD);
         if parts.contains(P::FRAGMENT_SHADER) && !discards {
