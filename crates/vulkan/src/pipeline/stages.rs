@@ -74,16 +74,25 @@ pub(crate) fn read_device_as_view(ir: &mut tepui_ir::Shader, key: &mut u128) {
     *key = xxh3::xxh3_128_with_seed(&key.to_le_bytes(), STAGES.len() as u64);
 }
 
+/// Gives back the memory that the lists of a shader have in reserve: families keep shaders for variants.
+fn shrink(ir: &mut tepui_ir::Shader) {
+    ir.insts.shrink_to_fit();
+    ir.values.shrink_to_fit();
+    // A copy has as much memory as it uses.
+    ir.pool = ir.pool.clone();
+}
+
 /// Compiles a stage. `partial_state` is the state as far as it is known, for shaders whose state is not known before they are linked
 /// or drawn with.
 pub(crate) fn shader_of<B: Backend>(
     d: &Device<B>,
-    Translated { ir, key, robust, subgroup_size }: Translated,
+    Translated { mut ir, key, robust, subgroup_size }: Translated,
     sets: &[Option<Arc<SetLayout<B>>>],
     programs: &Arc<Programs>,
     captures: bool,
     partial_state: Option<&GraphicsState>,
 ) -> Result<Arc<B::Shader>> {
+    shrink(&mut ir);
     let info = ShaderInfo {
         ir,
         key,
