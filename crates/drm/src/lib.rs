@@ -45,7 +45,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks and ignores poisoning: every critical section here leaves its data consistent, even if it
 /// panics.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -50,6 +50,7 @@
 
 #![deny(missing_docs)]
 
+mod capabilities;
 mod error;
 mod format;
 mod headless;
@@ -60,8 +61,9 @@ mod wait;
 mod wayland;
 mod x11;
 
+pub use capabilities::{Alpha, Capabilities, Extent, MAX_IMAGES, Mode};
 pub use error::{Error, Property, Result};
 pub use format::Format;
-pub use surface::{Alpha, Capabilities, Extent, MAX_IMAGES, Mode, Surface};
+pub use surface::Surface;
 pub use surface::{wayland_supports, xcb_supports, xlib_supports};
 pub use swapchain::{Config, Images, Pixels, Rect, SharedImage, Status, Swapchain};

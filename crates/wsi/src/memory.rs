@@ -6,9 +6,9 @@ use std::ptr::NonNull;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
+use crate::capabilities::Extent;
 use crate::error::{Error, Property, Result};
 use crate::format::Format;
-use crate::surface::Extent;
 use crate::swapchain::{Pixels, SharedImage};
 
 /// Rows of pixels of one image.

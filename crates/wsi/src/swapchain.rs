@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::capabilities::{Alpha, Extent, Mode};
 use crate::error::{Error, Result};
 use crate::format::Format;
-use crate::surface::{Alpha, Extent, Mode};
 
 /// The longest time that a wait goes without looking at the state again. Another thread of the
 /// application may read this swapchain's events from the connection between a look at the state and

@@ -88,7 +88,8 @@ fn lines(arguments: &[&str], folder: &Path) -> Vec<Value> {
     let output = Command::new(tepui()).arg(verb).args(rest).arg(folder).output();
     let output = output.expect("tepui starts");
     let text = String::from_utf8_lossy(&output.stdout);
-    let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let lines: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     assert!(!lines.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     lines
 }

@@ -1,10 +1,11 @@
 //! The asahi kernel interface: an address space, a queue, buffers, submissions.
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_agx_chips::PAGE_BYTES;
 use tepui_drm::client::{Mapping, RenderNode};
+pub use tepui_drm::lock;
 use tepui_drm::uapi::Direction;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
 use tepui_vulkan::backend::{Place, SyncPoint};
@@ -31,11 +32,6 @@ pub const SPARSE_B: u64 = 1 << 36;
 /// (`bufferDeviceAddressCaptureReplay`): nothing else uses them, so they are free in the next process,
 /// too.
 const REPLAY_SHARE: u64 = 8;
-
-/// Locks and ignores poisoning: every critical section here leaves its data consistent.
-pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// An open device: an address space and a queue of the kernel.
 pub struct Kernel {

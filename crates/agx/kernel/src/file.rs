@@ -1,7 +1,7 @@
 //! An open file of the device: its handles, address spaces and queues, and the ioctls on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_drm::core::{CoreFile, put_fence};
 use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
@@ -9,6 +9,7 @@ use tepui_drm::entry::Entry;
 use tepui_drm::fence::{Fence, notify};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
+use tepui_drm::lock;
 use tepui_drm::syncobj::Syncobj;
 use tepui_drm::token::Registry;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
@@ -41,10 +42,6 @@ pub struct File {
     objects: Mutex<Ids<Object>>,
     /// Set when the file is closed; queues, destroyed ones included, then cancel submissions that have not started.
     closed: Arc<AtomicBool>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or

@@ -1,6 +1,6 @@
 //! Statistics of a program, in the terms of Mesa's shader statistics.
 
-use crate::emit::Listing;
+use crate::emit::listing::Listing;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tepui_intel_isa::descriptor::STATELESS_NON_COHERENT;

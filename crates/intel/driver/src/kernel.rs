@@ -4,9 +4,10 @@
 //! addresses and handles in memory.
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_drm::client::{Mapping, RenderNode};
+pub use tepui_drm::lock;
 use tepui_drm::uapi::Direction;
 use tepui_drm::uapi::i915::{self as uapi, Ioctl, exec, exec_object};
 use tepui_intel_chips::Chip;
@@ -21,11 +22,6 @@ use crate::space::{self, Window};
 pub const PAGE_B: u64 = 4096;
 /// The register with the timestamp of the render engine. source: Mesa, anv_device.c
 const TIMESTAMP: u64 = 0x2358;
-
-/// Locks and ignores poisoning: every critical section here leaves its data consistent.
-pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn failed(what: &'static str) -> impl Fn(tepui_drm::Errno) -> Error {
     move |errno| Error::kernel(what, errno)

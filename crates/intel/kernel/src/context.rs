@@ -1,9 +1,10 @@
 //! Contexts: an address space, a list of engines, parameters, and queues of submissions.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_drm::Errno;
+use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::i915::{
     self as uapi, ContextParam, ContextParamSseu, EngineClassInstance, context_param as param, exec,
@@ -45,10 +46,6 @@ pub struct Context {
     pub(crate) cancelled: Arc<AtomicU32>,
     /// Whether the context is banned, so that nothing more is executed.
     pub(crate) banned: Arc<AtomicBool>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Parameters {

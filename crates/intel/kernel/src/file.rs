@@ -1,7 +1,7 @@
 //! An open file of the device: its handles, address spaces and contexts, and the ioctls on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_drm::core::CoreFile;
 use tepui_drm::device::{CallObserver, VirtualFile};
@@ -9,6 +9,7 @@ use tepui_drm::entry::Entry;
 use tepui_drm::fence::{Fence, notify, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
+use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, found, require};
 use tepui_drm::sync_file;
 use tepui_drm::uapi::i915::{self as uapi, Ioctl, exec};
@@ -39,10 +40,6 @@ pub struct File {
     /// Set when the file is closed; queues, also those of destroyed contexts, then cancel submissions that
     /// have not started.
     closed: Arc<AtomicBool>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl File {

@@ -2,10 +2,11 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_drm::Errno;
 use tepui_drm::gem::{Backing, Gem};
+use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::i915 as uapi;
 use tepui_drm::user::{ClientPages, UserMemory};
@@ -34,10 +35,6 @@ pub struct Buffer {
 struct UseCount {
     submissions: u32,
     closed: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Buffer {

@@ -12,9 +12,9 @@ use tepui_drm::user::UserMemory;
 use tepui_drm::{Errno, spawn};
 
 use crate::array::objects;
-use crate::file::lock;
 use crate::submit::Syncs;
 use crate::vm::{Bind, Vm};
+use tepui_drm::lock;
 
 /// An operation on an address space's queue.
 pub struct BindOperation {

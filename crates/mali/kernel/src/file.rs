@@ -4,7 +4,7 @@
 //! Mesa does not tell them apart.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_drm::Errno;
 use tepui_drm::core::CoreFile;
@@ -13,6 +13,7 @@ use tepui_drm::entry::Entry;
 use tepui_drm::fence::{Fence, notify};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
+use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::panthor::{self as uapi, Ioctl};
 use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
@@ -34,11 +35,6 @@ use crate::vm::Vm;
 /// Ring buffers of queues, in bytes: powers of two. The header names no limits; these are a choice that includes
 /// Mesa's.
 const RING_BYTES: std::ops::RangeInclusive<u32> = 4 << 10..=64 << 10;
-
-/// Locks, and ignores poisoning: every critical section here leaves its data consistent.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// An open file of the device. Dropping it cancels submissions that have not ended and frees its objects.
 pub struct File {

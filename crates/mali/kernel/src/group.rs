@@ -12,9 +12,9 @@ use tepui_mali_model::{Completion, FaultKind, JobFault, Stream, Unit};
 use tepui_softgpu::catch_panic;
 
 use crate::device::{Device, FaultRecord, Queues};
-use crate::file::lock;
 use crate::observer::{Execution, StreamStart};
 use crate::vm::Vm;
+use tepui_drm::lock;
 
 /// A stream for a queue.
 pub struct Job {

@@ -199,7 +199,7 @@ impl Vm {
 
     /// The page that sparse bindings map.
     fn nothing(&self) -> Result<Arc<Memory>, Refusal> {
-        let mut nothing = crate::file::lock(&self.nothing);
+        let mut nothing = tepui_drm::lock(&self.nothing);
         if let Some(page) = &*nothing {
             return Ok(page.clone());
         }

@@ -27,9 +27,9 @@ use wayland_protocols::wp::presentation_time::client::wp_presentation_feedback::
 use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_v1::WpTearingControlV1;
 
 use super::{Presentation, WaylandSurface, hint};
+use crate::capabilities::{Alpha, Extent, Mode};
 use crate::error::{Error, Property, Result};
 use crate::memory::{ImageMemory, Layout};
-use crate::surface::{Alpha, Extent, Mode};
 use crate::swapchain::{self, Config, Event, Frame, Images, Rect};
 use crate::wait::wait_for;
 

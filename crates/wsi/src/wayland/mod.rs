@@ -27,9 +27,9 @@ use wayland_protocols::wp::tearing_control::v1::client::wp_tearing_control_v1::{
     PresentationHint, WpTearingControlV1,
 };
 
+use crate::capabilities::{Alpha, Mode};
 use crate::error::{Error, Result};
 use crate::format::{FORMATS, Format};
-use crate::surface::{Alpha, Mode};
 use crate::swapchain::Config;
 
 /// A `wl_surface`, and what its compositor offers.

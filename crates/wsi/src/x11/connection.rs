@@ -11,9 +11,9 @@ use x11rb::connection::{Connection as _, DiscardMode, RequestConnection as _, Re
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageOrder, VisualClass, Visualid};
 use x11rb::xcb_ffi::XCBConnection;
 
+use crate::capabilities::Extent;
 use crate::error::{Error, Result};
 use crate::format::{FORMATS, Format};
-use crate::surface::Extent;
 use crate::wait::wait_for;
 
 /// Functions of libxcb that x11rb does not have.

@@ -21,10 +21,10 @@ use x11rb::protocol::{dri3, present as present_protocol, shm, xfixes};
 
 pub(crate) use connection::{Connection, xcb_of_xlib};
 
+use crate::capabilities::{Alpha, Extent, Mode};
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::memory::Layout;
-use crate::surface::{Alpha, Extent, Mode};
 use crate::swapchain::{Config, Engine, Images};
 use upload::Picture;
 

@@ -12,8 +12,8 @@ use x11rb::protocol::xproto::Window;
 
 use super::upload::Canvas;
 use super::{Connection, geometry_extent};
+use crate::capabilities::Mode;
 use crate::error::Result;
-use crate::surface::Mode;
 use crate::swapchain::{Engine, Event, Frame};
 
 /// The time of a refresh where the server does not say it: 60 Hz.

@@ -24,8 +24,8 @@ use x11rb::protocol::xproto::{Rectangle, Window};
 use super::special::{PresentEvent, SpecialQueue};
 use super::upload::Canvas;
 use super::{Connection, X11Surface, geometry_extent};
+use crate::capabilities::{Extent, Mode};
 use crate::error::{Error, Result};
-use crate::surface::{Extent, Mode};
 use crate::swapchain::{Engine, Event, Frame, Rect};
 
 /// Maximum wait for events that a server sends at once, or at its next vertical blanks.

@@ -9,10 +9,12 @@ mod expand;
 mod flags;
 mod flow;
 mod lanes;
+pub mod listing;
 mod sampler;
 mod stage;
 pub mod swsb;
 
+use self::listing::Listing;
 use crate::error::{Error, Result};
 use crate::mir::{self, GRF_BYTES, Operand, Place, UNIT_BYTES, plane_units};
 use crate::select::Ending;
@@ -40,21 +42,6 @@ const SYNC_SOURCE: Src = Src { ty: Type::UB, region: Region::SCALAR, ..Src::NULL
 
 /// The width of the widest instruction.
 const MAX_WIDTH: u8 = 16;
-
-/// Instructions of the hardware.
-#[derive(Clone, Debug, Default)]
-pub struct Listing {
-    /// The instructions, without jump offsets.
-    pub insts: Vec<Inst>,
-    /// The targets of their jumps.
-    pub targets: Vec<Targets>,
-    /// Source location of each, and the step of the code that it was emitted for.
-    pub origins: Vec<(Loc, At)>,
-    /// Loops.
-    pub loops: u32,
-    /// Whether threads wait at a barrier.
-    pub has_barrier: bool,
-}
 
 /// Makes instructions from code.
 struct Emit {

@@ -12,7 +12,8 @@
 //! mask do not wait. Such a wait for an instruction without one therefore counts for masked instructions of the same block
 //! alone; a later instruction without a mask waits again. source: Mesa, `brw_lower_scoreboard.cpp`
 
-use super::{Listing, SYNC_SOURCE};
+use super::SYNC_SOURCE;
+use super::listing::Listing;
 use std::collections::BTreeSet;
 use tepui_intel_analysis::Code;
 use tepui_intel_analysis::access::{IN_ORDER_DEPTH, is_out_of_order};

@@ -18,8 +18,9 @@ use super::device::Device;
 use super::params;
 use super::queue::{Job, Queue};
 use super::space::Space;
-use crate::file::{lock, with};
+use crate::file::with;
 use crate::gem::{Buffer, buffer, import, memory};
+use tepui_drm::lock;
 
 /// Limit on the handles or sync objects that a submission may name. A choice: the header names no limit.
 const MAX_ITEMS: u32 = 1 << 16;

@@ -11,8 +11,8 @@ use tepui_mali_model::{Completion, JobContext, Stream};
 
 use super::device::{Device, FaultRecord};
 use super::space::Space;
-use crate::file::lock;
 use crate::observer::{Execution, StreamStart};
+use tepui_drm::lock;
 
 /// A submitted chain of jobs.
 pub struct Job {

@@ -9,8 +9,8 @@ use tepui_drm::refusal::Refusal;
 use tepui_mali_model::address_space;
 use tepui_softgpu::{AddressSpace, Protection};
 
-use crate::file::lock;
 use crate::gem::buffer;
+use tepui_drm::lock;
 
 /// Addresses of buffers: from 32 MiB to 4 GiB. source: the header says that no address is 0; the rest is a choice,
 /// within what Mesa's job manager drivers are known to work with.
