@@ -252,8 +252,16 @@ pub struct Bo {
     pub address: u64,
     /// Bytes, a multiple of the page size.
     pub size: u64,
-    mapping: Mapping,
+    /// Kept as long as the buffer.
+    _mapping: Mapping,
+    /// The first byte that the host sees.
+    host: *mut u8,
 }
+
+// SAFETY: the host's memory is the buffer's, which threads may share.
+unsafe impl Send for Bo {}
+// SAFETY: as above.
+unsafe impl Sync for Bo {}
 
 impl Bo {
     /// Names a buffer in all submissions, at new addresses, and maps it.
@@ -284,7 +292,8 @@ impl Bo {
             flags: exec_object::PINNED | exec_object::SUPPORTS_48B_ADDRESS | exec_object::ASYNC,
             ..Default::default()
         });
-        Ok(Bo { kernel: kernel.clone(), handle, address, size, mapping })
+        let host = mapping.base();
+        Ok(Bo { kernel: kernel.clone(), handle, address, size, _mapping: mapping, host })
     }
 
     /// A new buffer of zeros.
@@ -362,7 +371,7 @@ impl Bo {
 
     /// The first byte on the host.
     pub fn host(&self) -> *mut u8 {
-        self.mapping.base()
+        self.host
     }
 }
 

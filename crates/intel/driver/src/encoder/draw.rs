@@ -17,11 +17,13 @@ use super::bindings::PushedSets;
 use super::hardware::{Partition, mocs};
 use super::linked::{Key, Linked, Packets, Place};
 use super::stages::{Constants, Pointers};
-use super::vertex_ranges::INDICES;
+use super::vertex_ranges::{Buffer, INDICES};
 use crate::family::Intel;
 use crate::flush::{Mode, before_parameters};
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
-use crate::graphics::{Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES};
+use crate::graphics::{
+    Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES, for_each_bit,
+};
 use crate::programs::{Programs, STAGES};
 use crate::space;
 
@@ -49,6 +51,10 @@ pub struct Graphics {
     pub pointers: [Option<Pointers>; STAGES.len()],
     /// Tables or constants were made since pointers were emitted.
     pub rebound: bool,
+    /// Vertex buffers that attributes read, a bit each.
+    read_buffers: u32,
+    /// Memory for the buffers of a draw.
+    ranges: Vec<Buffer>,
     /// The index buffer that was emitted.
     index: Option<IndexBuffer>,
     /// Bytes of an index of the last draw.
@@ -131,7 +137,11 @@ impl Encoder {
 
     fn draw_linked(&mut self, linked: &mut Linked, p: &Parts<'_>, draw: &Draw) -> Result<()> {
         let index = p.index.filter(|_| draw.is_indexed());
-        let g = &self.graphics;
+        let g = &mut self.graphics;
+        if g.changed.0.contains(Groups::VERTEX_ATTRIBUTES) {
+            let attributes = p.state.attributes.iter().flatten();
+            g.read_buffers = attributes.fold(0, |all, a| all | 1 << a.binding);
+        }
         if g.causes.contains(Causes::BUFFERS)
             || g.changed.0.contains(Groups::VERTEX_ATTRIBUTES)
             || index.is_some() && g.index != index
@@ -181,12 +191,14 @@ impl Encoder {
 
     /// Notes the vertex buffers and the index buffer of a draw.
     fn reads_buffers(&mut self, p: &Parts<'_>, index: Option<IndexBuffer>) {
-        let attributes = p.state.attributes.iter().flatten();
-        let used = attributes.fold(0u64, |all, a| all | 1 << a.binding);
-        let vertices = p.buffers.iter().enumerate().filter(|b| used >> b.0 & 1 != 0);
-        let indices = index.map(|i| (INDICES, i.address, i.size));
-        let all: Vec<_> = vertices.map(|(k, b)| (k, b.address, b.size)).chain(indices).collect();
+        let mut all = std::mem::take(&mut self.graphics.ranges);
+        all.clear();
+        for_each_bit(self.graphics.read_buffers.into(), |k| {
+            all.push((k, p.buffers[k].address, p.buffers[k].size));
+        });
+        all.extend(index.map(|i| (INDICES, i.address, i.size)));
         self.reads_vertices(&all);
+        self.graphics.ranges = all;
     }
 
     /// A draw whose number in memory is not the predicate's, which is for a condition: what is not drawn has no instances.
@@ -263,8 +275,10 @@ impl Encoder {
         if causes.is_empty() && changed.is_empty() {
             return Ok(());
         }
-        for k in self.graphics.packets.changed(changed, causes) {
-            self.emit_rule(k, linked, p)?;
+        let mut rules = self.graphics.packets.changed(changed, causes);
+        while rules != 0 {
+            self.emit_rule(rules.trailing_zeros() as usize, linked, p)?;
+            rules &= rules - 1;
         }
         Ok(())
     }
@@ -275,6 +289,7 @@ impl Encoder {
         let generation = self.device.generation();
         let (Kind::Packets(make) | Kind::State { make, .. }) = rule.kind;
         let (targets, index_bytes) = (&self.targets, self.graphics.index_bytes);
+        let read_buffers = self.graphics.read_buffers;
         self.graphics.packets.make(linked, k, |linked, spare| {
             let mut out = Out::reuse(generation, spare);
             let programs = &linked.programs;
@@ -300,6 +315,7 @@ impl Encoder {
                 stencil: targets.stencil,
                 index_bytes,
                 buffers: p.buffers,
+                read_buffers,
                 statistics: p.is_counted,
                 captures: programs.captures(),
                 feedback: p.feedback,

@@ -15,7 +15,7 @@ use tepui_vulkan::state::{GraphicsState, Groups};
 use super::stages::Tables;
 use crate::device::{Device, Scratch};
 use crate::family::Intel;
-use crate::graphics::{Causes, RULES};
+use crate::graphics::{Causes, RULES, for_each_bit, rules_of};
 use crate::programs::{Programs, STAGES};
 use crate::shader::{FragmentKey, Shader, compile_error};
 
@@ -193,19 +193,15 @@ impl Packets {
         self.linked[at] = Some(linked);
     }
 
-    /// Counts changes of state besides programs, and gives the rules whose packets may have changed.
-    pub fn changed(
-        &mut self,
-        groups: Groups,
-        causes: Causes,
-    ) -> impl Iterator<Item = usize> + use<> {
-        self.versions.resize(RULES.len(), 1);
-        self.emitted.resize_with(RULES.len(), Vec::new);
-        let others = causes.difference(Causes::SHADERS);
-        for (version, rule) in self.versions.iter_mut().zip(RULES) {
-            *version += u32::from(rule.depends_on(groups, others));
+    /// Counts changes of state besides programs, and gives the rules whose packets may have changed, a bit each.
+    pub fn changed(&mut self, groups: Groups, causes: Causes) -> u32 {
+        if self.versions.is_empty() {
+            self.versions.resize(RULES.len(), 1);
+            self.emitted.resize_with(RULES.len(), Vec::new);
         }
-        (0..RULES.len()).filter(move |&k| RULES[k].depends_on(groups, causes))
+        let others = rules_of(groups, causes.difference(Causes::SHADERS));
+        for_each_bit(others.into(), |k| self.versions[k] += 1);
+        others | rules_of(Groups::empty(), causes & Causes::SHADERS)
     }
 
     /// Makes the bytes of a rule for programs, if they are not there or state besides programs has changed.
@@ -247,14 +243,15 @@ mod tests {
         let mut packets = Packets::default();
         let rule = |name| RULES.iter().position(|r| r.name == name).unwrap();
         let [fragment, blend, viewports] = ["fragment", "blend", "viewports"].map(rule);
-        let all: Vec<_> = packets.changed(Groups::empty(), Causes::SHADERS).collect();
-        assert!(all.contains(&fragment) && all.contains(&blend) && !all.contains(&viewports));
+        let has = |all: u32| [fragment, blend, viewports].map(|k: usize| all >> k & 1 != 0);
+        let all = packets.changed(Groups::empty(), Causes::SHADERS);
+        assert_eq!(has(all), [true, true, false]);
         // Other programs leave what other programs' packets follow from.
         assert!(packets.versions.iter().all(|&v| v == 1));
-        let all: Vec<_> = packets.changed(Groups::BLEND_EQUATION, Causes::empty()).collect();
-        assert!(!all.contains(&fragment) && all.contains(&blend));
+        let all = packets.changed(Groups::BLEND_EQUATION, Causes::empty());
+        assert_eq!(has(all), [false, true, false]);
         assert_eq!((packets.versions[fragment], packets.versions[blend]), (1, 2));
-        packets.changed(Groups::empty(), Causes::RENDERING).for_each(drop);
+        packets.changed(Groups::empty(), Causes::RENDERING);
         assert_eq!((packets.versions[fragment], packets.versions[blend]), (2, 3));
     }
 }

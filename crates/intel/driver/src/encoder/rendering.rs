@@ -1,5 +1,6 @@
 //! Renderings: surface states of colour attachments, depth and stencil buffers, clears at the beginning.
 
+use tepui_format::Format;
 use tepui_intel_chips::Generation;
 use tepui_intel_layout::Layout;
 use tepui_intel_packets::gen12;
@@ -27,6 +28,7 @@ const NO_BUFFER: u32 = 7;
 const BUFFER_2D: u32 = 1;
 /// Formats of depth buffers. source: genxml, 3DSTATE_DEPTH_BUFFER, Surface Format
 const D32_FLOAT: u32 = 1;
+const D24_UNORM_X8: u32 = 3;
 const D16_UNORM: u32 = 5;
 
 /// The rendering that draws go to.
@@ -46,6 +48,8 @@ pub struct Targets {
     pub stencil: bool,
     /// Address of the surface state of no attachment, of the size of the rendering.
     pub nothing: u64,
+    /// Addresses of the surface states by location of fragment outputs, once a draw has found them.
+    pub by_location: Option<[u64; MAX_COLOURS]>,
 }
 
 /// The surface state of a colour attachment.
@@ -77,7 +81,8 @@ fn depth_buffer(
     State3dDepthBuffer {
         surface_type: BUFFER_2D,
         surface_format: match shape.format {
-            tepui_format::Format::D16_UNORM => D16_UNORM,
+            Format::D16_UNORM => D16_UNORM,
+            Format::X8_D24_UNORM_PACK32 => D24_UNORM_X8,
             _ => D32_FLOAT,
         },
         surface_pitch: l.row_pitch_B as u32 - 1,
@@ -125,11 +130,11 @@ impl Encoder {
             colours: 0,
             depth: r.depth.is_some(),
             float_depth: r.depth.as_ref().is_some_and(|a| {
-                a.image.image.planes[0].layout.desc().shape.format
-                    != tepui_format::Format::D16_UNORM
+                a.image.image.planes[0].layout.desc().shape.format == Format::D32_SFLOAT
             }),
             stencil: r.stencil.is_some(),
             nothing,
+            by_location: None,
         };
         for (k, a) in r.colours.iter().enumerate().take(MAX_COLOURS) {
             if let Some(a) = a {

@@ -9,7 +9,7 @@ use tepui_intel_packets::bindings::{
 };
 use tepui_ir::Stage;
 use tepui_vulkan::Result;
-use tepui_vulkan::state::MAX_COLOURS;
+use tepui_vulkan::state::{GraphicsState, Groups, MAX_COLOURS};
 
 use super::Encoder;
 use super::bindings::Inputs;
@@ -73,12 +73,7 @@ impl Encoder {
         if !rebinds && !pushes {
             return Ok(());
         }
-        let colours = self.targets.as_ref().map(|t| (t.states, t.colours, t.nothing));
-        let (states, colours, nothing) = colours.unwrap_or(([0; MAX_COLOURS], 0, 0));
-        let targets: [u64; MAX_COLOURS] = std::array::from_fn(|location| {
-            let at = p.state.locations.iter().position(|&l| l == Some(location as u8));
-            at.filter(|k| colours >> k & 1 != 0).map_or(nothing, |k| states[k])
-        });
+        let (targets, nothing) = self.targets_by_location(p.state);
         let inputs = Inputs {
             sets: p.sets,
             pushed: p.pushed,
@@ -97,6 +92,21 @@ impl Encoder {
         }
         self.graphics.rebound = true;
         Ok(())
+    }
+
+    /// Addresses of the surface states of the fragment outputs of a rendering, and that of none.
+    fn targets_by_location(&mut self, state: &GraphicsState) -> ([u64; MAX_COLOURS], u64) {
+        let moved = self.graphics.changed.0.contains(Groups::LOCATIONS);
+        let Some(t) = &mut self.targets else { return ([0; MAX_COLOURS], 0) };
+        if let Some(all) = t.by_location.filter(|_| !moved) {
+            return (all, t.nothing);
+        }
+        let all = std::array::from_fn(|location| {
+            let at = state.locations.iter().position(|&l| l == Some(location as u8));
+            at.filter(|k| t.colours >> k & 1 != 0).map_or(t.nothing, |k| t.states[k])
+        });
+        t.by_location = Some(all);
+        (all, t.nothing)
     }
 
     /// Binding tables and sampler tables of all stages.

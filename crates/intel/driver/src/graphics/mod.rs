@@ -13,6 +13,8 @@ pub mod raster;
 pub mod stages;
 pub mod vertex;
 
+use std::sync::LazyLock;
+
 use bitflags::bitflags;
 use tepui_intel_chips::Generation;
 use tepui_intel_compiler::stage::{
@@ -86,6 +88,8 @@ pub struct Context<'a> {
     pub stencil: bool,
     /// Bytes of an index; 0 for draws without indices.
     pub index_bytes: u32,
+    /// Vertex buffers that attributes read, a bit each.
+    pub read_buffers: u32,
     /// Vertex buffers.
     pub buffers: &'a [VertexBuffer; tepui_vulkan::state::MAX_VERTEX],
     /// Outputs of the last stage before the rasteriser that are captured.
@@ -156,13 +160,6 @@ pub struct Rule {
     pub kind: Kind,
 }
 
-impl Rule {
-    /// Whether changes of groups of state or other causes change the packets.
-    pub fn depends_on(&self, groups: Groups, causes: Causes) -> bool {
-        self.groups.intersects(groups) || self.causes.intersects(causes)
-    }
-}
-
 /// Name of the rule that divides the URB among constants of stages.
 pub const PUSH_CONSTANT_ALLOCATION: &str = "urb";
 
@@ -178,6 +175,39 @@ const fn state(
     point: fn(u64, &mut Out) -> Result<()>,
 ) -> Rule {
     Rule { name, groups, causes, kind: Kind::State { make, align, point } }
+}
+
+/// Rules as bits, by group of state and by other cause.
+struct RulesOf {
+    groups: [u32; 64],
+    causes: [u32; 8],
+}
+
+static RULES_OF: LazyLock<RulesOf> = LazyLock::new(|| {
+    let all = |depends: &dyn Fn(&Rule) -> bool| {
+        let bits = RULES.iter().enumerate();
+        bits.fold(0, |all, (k, rule)| all | u32::from(depends(rule)) << k)
+    };
+    RulesOf {
+        groups: std::array::from_fn(|k| all(&|r: &Rule| r.groups.bits() >> k & 1 != 0)),
+        causes: std::array::from_fn(|k| all(&|r: &Rule| r.causes.bits() >> k & 1 != 0)),
+    }
+});
+
+/// The rules whose packets may change with groups of state and other causes: a bit each, in the order of [`RULES`].
+pub fn rules_of(groups: Groups, causes: Causes) -> u32 {
+    let mut all = 0;
+    for_each_bit(groups.bits(), |k| all |= RULES_OF.groups[k]);
+    for_each_bit(causes.bits().into(), |k| all |= RULES_OF.causes[k]);
+    all
+}
+
+/// Calls a function with the number of each bit that is set.
+pub fn for_each_bit(mut bits: u64, mut f: impl FnMut(usize)) {
+    while bits != 0 {
+        f(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
 }
 
 /// The union of groups of state.
@@ -345,6 +375,18 @@ const BLENDING: Groups = any(&[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_are_found_by_what_they_depend_on() {
+        assert!(RULES.len() <= 32);
+        let causes = Causes::SHADERS | Causes::BUFFERS;
+        let groups = Groups::BLEND_EQUATION | Groups::SCISSORS;
+        let found = rules_of(groups, causes);
+        for (k, rule) in RULES.iter().enumerate() {
+            let depends = rule.groups.intersects(groups) || rule.causes.intersects(causes);
+            assert_eq!(found >> k & 1 != 0, depends, "{}", rule.name);
+        }
+    }
 
     #[test]
     fn groups_of_state_change_packets() {

@@ -135,7 +135,7 @@ pub fn elements(c: &Context<'_>, out: &mut Out) -> Result<()> {
 
 /// Vertex buffers that attributes read.
 pub fn buffers(c: &Context<'_>, out: &mut Out) -> Result<()> {
-    let used = c.state.attributes.iter().flatten().fold(0u32, |all, a| all | 1 << a.binding);
+    let used = c.read_buffers;
     if used == 0 {
         return Ok(());
     }
