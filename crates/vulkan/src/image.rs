@@ -70,8 +70,9 @@ pub fn aspect_format(f: Format, aspect: vk::ImageAspectFlags) -> Format {
     use vk::ImageAspectFlags as A;
     let plane = |n: usize| f.info().planes().get(n).map_or(f, |p| p.format);
     match (f, aspect) {
-        (Format::D32_SFLOAT_S8_UINT, A::STENCIL) => Format::S8_UINT,
+        (Format::D32_SFLOAT_S8_UINT | Format::D24_UNORM_S8_UINT, A::STENCIL) => Format::S8_UINT,
         (Format::D32_SFLOAT_S8_UINT, _) => Format::D32_SFLOAT,
+        (Format::D24_UNORM_S8_UINT, _) => Format::X8_D24_UNORM_PACK32,
         (_, A::PLANE_0) => plane(0),
         (_, A::PLANE_1) => plane(1),
         (_, A::PLANE_2) => plane(2),

@@ -110,6 +110,9 @@ pub fn planes(f: Format) -> Vec<Plane> {
         (Format::D32_SFLOAT_S8_UINT, _) => {
             vec![whole(Format::D32_SFLOAT), whole(Format::S8_UINT)]
         }
+        (Format::D24_UNORM_S8_UINT, _) => {
+            vec![whole(Format::X8_D24_UNORM_PACK32), whole(Format::S8_UINT)]
+        }
         (f, []) => vec![whole(f)],
         (_, planes) => planes.to_vec(),
     }
@@ -118,7 +121,12 @@ pub fn planes(f: Format) -> Vec<Plane> {
 fn is_depth(f: Format) -> bool {
     matches!(
         f,
-        Format::D16_UNORM | Format::D32_SFLOAT | Format::S8_UINT | Format::D32_SFLOAT_S8_UINT
+        Format::D16_UNORM
+            | Format::X8_D24_UNORM_PACK32
+            | Format::D32_SFLOAT
+            | Format::S8_UINT
+            | Format::D24_UNORM_S8_UINT
+            | Format::D32_SFLOAT_S8_UINT
     )
 }
 
