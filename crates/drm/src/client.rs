@@ -337,6 +337,22 @@ impl RenderNode {
         self.core(Core::SyncobjTimelineSignal, &mut points_of(&handles, &points))
     }
 
+    /// Puts the fence of a sync object's point into another's; points of binary ones are 0.
+    ///
+    /// # Errors
+    /// Those of the request.
+    pub fn transfer_sync(&self, from: (u32, u64), to: (u32, u64)) -> Result<(), Errno> {
+        let mut arg = core::SyncobjTransfer {
+            src_handle: from.0,
+            dst_handle: to.0,
+            src_point: from.1,
+            dst_point: to.1,
+            flags: 0,
+            pad: 0,
+        };
+        self.core(Core::SyncobjTransfer, &mut arg)
+    }
+
     /// The last point of a timeline that is signalled.
     ///
     /// # Errors

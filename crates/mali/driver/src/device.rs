@@ -13,7 +13,7 @@ use tepui_vulkan_kit::{Pool, PoolPiece, Recycled};
 
 use crate::encoder::COUNTER_B;
 use crate::graphics::samples;
-use crate::kernel::{Bo, Kernel, PAGE_B, Queue, Work, lock};
+use crate::kernel::{Bo, Kernel, PAGE_B, Queue, Work, has_job_manager, lock};
 use crate::meta::Meta;
 use crate::space::Window;
 use crate::stream::{BASES, FIRST_JOB, SCRATCH, STREAM_ALIGN, Stream};
@@ -56,15 +56,12 @@ struct Tiler {
 impl Tiler {
     fn new(kernel: &Arc<Kernel>) -> Result<Tiler> {
         let memory = Bo::new(kernel, PAGE_B + GEOMETRY_B, Window::Data)?;
-        let size = kernel.heap_chunk();
-        let heap = TilerHeap {
-            size,
-            base: kernel.heap[1],
-            bottom: kernel.heap[1] + HEAP_HEADER_B,
-            top: kernel.heap[1] + u64::from(size),
-            ..TilerHeap::default()
-        };
-        memory.write(0, &heap.pack().map_err(packet)?);
+        if let Some([_, base]) = kernel.heap() {
+            let size = kernel.heap_chunk();
+            let (bottom, top) = (base + HEAP_HEADER_B, base + u64::from(size));
+            let heap = TilerHeap { size, base, bottom, top, ..TilerHeap::default() };
+            memory.write(0, &heap.pack().map_err(packet)?);
+        }
         Ok(Tiler { memory })
     }
 }
@@ -120,7 +117,9 @@ impl Device {
             meta: Meta::default(),
             kernel,
         });
-        device.start()?;
+        if !has_job_manager(device.kernel.chip) {
+            device.start()?;
+        }
         Ok(device)
     }
 
@@ -135,14 +134,15 @@ impl Device {
             for other in 0..Queue::ALL.len() as u8 {
                 stream.move64(BASES + 2 * other, 0);
             }
-            if queue != Queue::Compute {
-                stream.move64(SCRATCH, self.kernel.heap[0]);
+            if let Some([context, _]) = self.kernel.heap().filter(|_| queue != Queue::Compute) {
+                stream.move64(SCRATCH, context);
                 stream.set_heap(SCRATCH);
             }
             let words = stream.words().map_err(packet)?;
             let bytes: &[u8] = bytemuck::cast_slice(words);
             memory.write(at, bytes);
-            works.push(Work { queue, address: memory.address + at, size: bytes.len() as u32 });
+            let size = bytes.len() as u32;
+            works.push(Work { queue, address: memory.address + at, size, reads_clock: false });
             at = (at + bytes.len() as u64).next_multiple_of(STREAM_ALIGN);
         }
         let node = &self.kernel.node;
@@ -191,12 +191,12 @@ impl Device {
 
     /// Threads of a core that may be resident. source: Mesa, pan_props.c (`panfrost_query_thread_tls_alloc`)
     pub fn threads_of_core(&self) -> u32 {
-        self.kernel.info.max_threads.max(1)
+        self.kernel.properties.max_threads.max(1)
     }
 
     /// Numbers of cores: up to the last one that exists. source: Mesa, pan_props.c (`panfrost_query_core_count`)
     pub fn core_range(&self) -> u32 {
-        64 - self.kernel.info.shader_present.leading_zeros()
+        64 - self.kernel.properties.shader_present.leading_zeros()
     }
 
     /// Puts code where programs can run.

@@ -209,7 +209,8 @@ impl Encoder {
             let place = self.uploads.take(bytes.len() as u64, STREAM_ALIGN, new)?;
             // SAFETY: the place is new and of the right size.
             unsafe { place.write(bytes) };
-            self.works.push(Work { queue, address: place.address, size: bytes.len() as u32 });
+            let (address, size) = (place.address, bytes.len() as u32);
+            self.works.push(Work { queue, address, size, reads_clock: false });
         }
         Ok(())
     }
