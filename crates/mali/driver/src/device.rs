@@ -1,7 +1,7 @@
 //! The device: pools of code and descriptors, memory of threads, recycled upload memory; shared by everything that records.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tepui_mali_packets::Problem;
 use tepui_mali_packets::tiler::TilerHeap;
@@ -11,7 +11,7 @@ use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::{Pool, PoolPiece, Recycled};
 
-use crate::encoder::COUNTER_B;
+use crate::encoder::{COUNTER_B, Submitted};
 use crate::graphics::samples;
 use crate::kernel::{Bo, Kernel, PAGE_B, Queue, Work, has_job_manager, lock};
 use crate::meta::Meta;
@@ -85,6 +85,8 @@ pub struct Device {
     expansion: [Mutex<Option<Arc<Bo>>>; 2],
     /// Positions of samples, by pattern.
     samples: Piece,
+    /// Chains of jobs.
+    submitted: Mutex<Submitted>,
     /// The driver's own programs.
     pub meta: Meta,
 }
@@ -114,6 +116,7 @@ impl Device {
             uploads: Mutex::new(Recycled::new(limits)),
             threads: Mutex::default(),
             counters,
+            submitted: Mutex::default(),
             meta: Meta::default(),
             kernel,
         });
@@ -150,7 +153,7 @@ impl Device {
         let done = node.create_sync(false).map_err(kernel("creating a sync object"))?;
         let submitted = self.kernel.submit(&[], &works, &[(done, 0)]);
         let wait = tepui_drm::client::Wait { deadline_ns: i64::MAX, ..Default::default() };
-        let waited = submitted.and_then(|()| {
+        let waited = submitted.and_then(|_| {
             let first = node.wait_syncs(&[done], &[0], wait);
             first.map_err(kernel("waiting for the first streams")).map(drop)
         });
@@ -187,6 +190,23 @@ impl Device {
     /// Address of the positions of the samples of a pattern.
     pub fn sample_positions(&self, samples: u32) -> u64 {
         self.samples.address + samples::offset(samples)
+    }
+
+    /// Chains that are submitted.
+    pub fn submitted(&self) -> MutexGuard<'_, Submitted> {
+        lock(&self.submitted)
+    }
+
+    /// Fails once work of the device has faulted or hung.
+    ///
+    /// # Errors
+    /// `ERROR_DEVICE_LOST`.
+    pub fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        match self.has_faulted()? {
+            true => Err(Error::new(vk::Result::ERROR_DEVICE_LOST, "a chain of jobs faulted")),
+            false => Ok(()),
+        }
     }
 
     /// Threads of a core that may be resident. source: Mesa, pan_props.c (`panfrost_query_thread_tls_alloc`)

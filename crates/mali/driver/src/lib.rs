@@ -137,7 +137,7 @@ impl Backend for Mali {
     }
 
     fn check(device: &Arc<Device>) -> Result<()> {
-        device.kernel.check()
+        device.check()
     }
 
     fn node(device: &Arc<Device>) -> &RenderNode {

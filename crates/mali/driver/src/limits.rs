@@ -13,6 +13,7 @@ use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
+use crate::kernel::has_job_manager;
 use crate::texture::MAX_ELEMENTS;
 
 /// Driver ID. Only registered ones have names, and unregistered ones may be returned (Vulkan specification, "Physical Device
@@ -32,8 +33,12 @@ const MAX_SAMPLED: u32 = 1 << 16;
 const MAX_DYNAMIC: u32 = 16;
 /// Samplers at once, the least that the specification allows.
 const MAX_SAMPLERS: u32 = 4000;
-/// Bytes of the largest allocation.
-const MAX_MEMORY: u64 = 1 << 32;
+/// Bytes of the largest allocation: with a job manager half of the addresses, of which the kernel gives 4 GiB less some.
+/// source: Linux, panfrost_drv.c (`panfrost_open`)
+fn max_memory(chip: &Chip) -> u64 {
+    if has_job_manager(chip) { 1 << 31 } else { 1 << 32 }
+}
+
 /// Bytes of workgroup memory.
 const MAX_SHARED: u32 = 32 << 10;
 /// Ticks of the GPU's clock in a second, on the virtual device; a node says its own.
@@ -389,8 +394,12 @@ fn core_features() -> Features {
     }
 }
 
-fn feature_chain() -> Answers {
-    let mut a = core_features().answers();
+fn feature_chain(chip: &Chip) -> Answers {
+    let mut core = core_features();
+    // The panfrost kernel driver chooses addresses.
+    let replays = vk::Bool32::from(!has_job_manager(chip));
+    core.v12.buffer_device_address_capture_replay = replays;
+    let mut a = core.answers();
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
         answer! { a,
@@ -461,7 +470,7 @@ fn property_chain(chip: &Chip) -> Answers {
             max_multiview_view_count: 6,
             max_multiview_instance_index: (1 << 27) - 1,
             max_per_set_descriptors: MAX_DESCRIPTORS,
-            max_memory_allocation_size: MAX_MEMORY,
+            max_memory_allocation_size: max_memory(chip),
             ..Default::default()
         },
         v12: vk::PhysicalDeviceVulkan12Properties {
@@ -515,7 +524,7 @@ fn property_chain(chip: &Chip) -> Answers {
             max_descriptor_set_inline_uniform_blocks: 32,
             max_descriptor_set_update_after_bind_inline_uniform_blocks: 32,
             max_inline_uniform_total_size: 1 << 16,
-            max_buffer_size: MAX_MEMORY,
+            max_buffer_size: max_memory(chip),
             storage_texel_buffer_offset_alignment_bytes: 64,
             uniform_texel_buffer_offset_alignment_bytes: 64,
             ..Default::default()
@@ -616,7 +625,11 @@ fn memory() -> vk::PhysicalDeviceMemoryProperties {
 /// Description of a chip's physical device.
 pub fn info(chip: &'static Chip) -> PhysicalInfo {
     let queue = vk::QueueFamilyProperties {
-        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_flags: match has_job_manager(chip) {
+            // The encoder has no jobs of draws yet.
+            true => vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+            false => vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        },
         queue_count: 1,
         timestamp_valid_bits: 64,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },
@@ -636,13 +649,13 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         },
         features: features(),
         property_chain: property_chain(chip),
-        feature_chain: feature_chain(),
+        feature_chain: feature_chain(chip),
         extensions: EXTENSIONS.to_vec(),
         memory: memory(),
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
         graphics_stages: vk::ShaderStageFlags::ALL_GRAPHICS,
         set_memory: &[SetMemory::Device { memory_type: 0 }],
-        max_memory_bytes: MAX_MEMORY,
+        max_memory_bytes: max_memory(chip),
     }
 }

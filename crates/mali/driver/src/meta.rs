@@ -23,6 +23,8 @@ pub struct Meta {
     loads: Variants<Loads, Arc<Variant>>,
     expansion: Variants<expand::Program, Arc<Variant>>,
     texels: OnceLock<Bytes>,
+    /// The program that patches jobs.
+    pub patch: OnceLock<Arc<Variant>>,
 }
 
 /// Conventions of the programs: words are push constants.

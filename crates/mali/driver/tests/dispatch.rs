@@ -1,4 +1,5 @@
-//! Dispatches, barriers and timestamps through the panthor interface on a virtual G610, with machine code that is written here.
+//! Dispatches and barriers on a virtual G610 through the panthor interface, and on a virtual G57 through the panfrost interface, with
+//! machine code that is written here.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use tepui_mali_kernel::Options;
 use tepui_sysval::SystemValue;
 use tepui_vulkan::backend::{Condition, Dispatch, Encoder as _};
 use tepui_vulkan::command::MAX_PUSH;
-use tepui_vulkan::dependency::{Dependency, Scope};
+use tepui_vulkan::dependency::{Dependency, Scope, Within};
 use tepui_vulkan::vk;
 use tepui_vulkan_kit::arena::Mapped;
 
@@ -37,19 +38,40 @@ const COUNT: &str = "
     NOP.wait0
     NOP.end";
 
+/// Command streams, and chains of jobs.
+const CHIPS: [&str; 2] = ["mali-g610", "mali-g57"];
+
 struct Test {
-    model: Arc<tepui_mali_kernel::Device>,
+    /// Number of faults of the virtual GPU.
+    faults: Box<dyn Fn() -> usize>,
     device: Arc<Device>,
 }
 
 impl Test {
-    fn new() -> Test {
-        let chip = tepui_mali_chips::chip("mali-g610").unwrap();
-        let model = tepui_mali_kernel::Device::new(chip, Options::default());
-        let node = RenderNode::of_virtual(Arc::new(model.open()));
-        assert_eq!(tepui_mali_driver::chip(&node).unwrap().id, "mali-g610");
+    fn new(id: &str) -> Test {
+        Test::relaxed(id, None)
+    }
+
+    /// A device whose work runs in an order that a seed chooses, of those that waits and dependencies allow.
+    fn relaxed(id: &str, seed: Option<u64>) -> Test {
+        let chip = tepui_mali_chips::chip(id).unwrap();
+        let mut options = Options { report_faults: false, ..Options::default() };
+        options.model.relaxed = seed;
+        let (node, faults): (_, Box<dyn Fn() -> usize>) = match id {
+            "mali-g57" => {
+                let model = tepui_mali_kernel::panfrost::Device::new(chip, options);
+                let node = RenderNode::of_virtual(Arc::new(model.open()));
+                (node, Box::new(move || model.faults().len()))
+            }
+            _ => {
+                let model = tepui_mali_kernel::Device::new(chip, options);
+                let node = RenderNode::of_virtual(Arc::new(model.open()));
+                (node, Box::new(move || model.faults().len()))
+            }
+        };
+        assert_eq!(tepui_mali_driver::chip(&node).unwrap().product_id, chip.product_id);
         let kernel = Kernel::new(node, chip, vk::QueueGlobalPriority::MEDIUM).unwrap();
-        Test { model, device: Device::new(kernel).unwrap() }
+        Test { faults, device: Device::new(kernel).unwrap() }
     }
 
     fn buffer(&self, words: &[u32]) -> Bo {
@@ -82,8 +104,8 @@ impl Test {
         let wait = Wait { deadline_ns: i64::MAX, ..Wait::default() };
         node.wait_syncs(&[done], &[0], wait).unwrap();
         node.destroy_sync(done);
-        assert_eq!(self.model.faults(), []);
-        self.device.kernel.check().unwrap();
+        assert_eq!((self.faults)(), 0);
+        self.device.check().unwrap();
     }
 }
 
@@ -112,17 +134,18 @@ fn written() -> Dependency<Mali> {
     )
 }
 
-#[test]
-fn a_chain_of_dispatches_adds() {
-    let t = Test::new();
+fn add_in_a_chain(t: &Test) {
     let numbers: Vec<u32> = (0..256).map(|n| n * n).collect();
     let (a, b) = (t.buffer(&numbers), t.buffer(&[0; 256]));
     let add = t.program(ADD, SystemValue::Push { offset: 16 });
     let mut e = Encoder::new(&t.device);
     for (from, to, word) in [(&a, &b, 5), (&b, &a, 7), (&a, &b, 100)] {
-        e.dispatch_code(&add, &push(from, to, word), &GROUPS, None).unwrap();
-        let within = tepui_vulkan::dependency::Within::CommandBuffer;
-        let _ = e.barrier(&written(), within).unwrap();
+        // In halves, each of which is ordered.
+        for base in [0, 2] {
+            let half = Dispatch::Direct([base, 0, 0], [2, 1, 1]);
+            e.dispatch_code(&add, &push(from, to, word), &half, None).unwrap();
+        }
+        let _ = e.barrier(&written(), Within::CommandBuffer).unwrap();
     }
     e.finish().unwrap();
     // Twice: the second submission begins with the sums of the first.
@@ -134,8 +157,42 @@ fn a_chain_of_dispatches_adds() {
 }
 
 #[test]
-fn counts_come_from_memory_and_conditions_skip() {
-    let t = Test::new();
+fn a_chain_of_dispatches_adds() {
+    CHIPS.into_iter().for_each(|id| add_in_a_chain(&Test::new(id)));
+}
+
+#[test]
+fn barriers_hold_whatever_order_the_hardware_takes() {
+    for seed in 0..16 {
+        CHIPS.into_iter().for_each(|id| add_in_a_chain(&Test::relaxed(id, Some(seed))));
+    }
+}
+
+/// More jobs than a chain has: indices have 16 bits.
+#[test]
+fn long_recordings_are_several_chains() {
+    const COUNT: u32 = 25_000;
+    let t = Test::new("mali-g57");
+    let (unused, to, other) = (t.buffer(&[0]), t.buffer(&[0; 64]), t.buffer(&[0; 64]));
+    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let mut e = Encoder::new(&t.device);
+    let [push, other_push] = [&to, &other].map(|bo| push(bo, bo, 1));
+    let one = Dispatch::Direct([0; 3], [1; 3]);
+    for _ in 0..COUNT {
+        e.dispatch_code(&add, &push, &one, None).unwrap();
+        e.dispatch_code(&add, &other_push, &one, None).unwrap();
+        let _ = e.barrier(&written(), Within::CommandBuffer).unwrap();
+    }
+    // A job that patches the next, in the last chain.
+    let condition = Condition { address: unused.address, inverted: false };
+    e.dispatch_code(&add, &push, &one, Some(condition)).unwrap();
+    e.finish().unwrap();
+    t.submit(&[&e]);
+    assert_eq!([words(&to, 64), words(&other, 64)], [[COUNT; 64]; 2]);
+}
+
+fn count_and_skip(id: &str) {
+    let t = Test::new(id);
     let (unused, to) = (t.buffer(&[0]), t.buffer(&[7; 512]));
     let arguments = t.buffer(&[3, 1, 1]);
     let yes = t.buffer(&[0, 1]);
@@ -169,8 +226,12 @@ fn counts_come_from_memory_and_conditions_skip() {
 }
 
 #[test]
-fn a_fault_loses_the_device() {
-    let t = Test::new();
+fn counts_come_from_memory_and_conditions_skip() {
+    CHIPS.into_iter().for_each(count_and_skip);
+}
+
+fn fault(id: &str) {
+    let t = Test::new(id);
     let to = t.buffer(&[0]);
     let add = t.program(ADD, SystemValue::Push { offset: 16 });
     let mut e = Encoder::new(&t.device);
@@ -183,9 +244,14 @@ fn a_fault_loses_the_device() {
     encoder::submit(&t.device, &[], &[&e], &[(done, 0)]).unwrap();
     let wait = Wait { deadline_ns: i64::MAX, ..Wait::default() };
     let _ = node.wait_syncs(&[done], &[0], wait);
-    let lost = t.device.kernel.check().unwrap_err();
+    let lost = t.device.check().unwrap_err();
     assert_eq!(lost.code, vk::Result::ERROR_DEVICE_LOST, "{lost}");
-    assert_eq!(t.model.faults().len(), 1);
+    assert_eq!((t.faults)(), 1);
+}
+
+#[test]
+fn a_fault_loses_the_device() {
+    CHIPS.into_iter().for_each(fault);
 }
 
 /// The text of the compute queue's stream, addresses replaced.
@@ -209,7 +275,7 @@ fn stream_text(e: &Encoder) -> String {
 
 #[test]
 fn the_documentation_has_the_stream_of_a_dispatch() {
-    let t = Test::new();
+    let t = Test::new("mali-g610");
     let (a, b) = (t.buffer(&[0; 256]), t.buffer(&[0; 256]));
     let add = t.program(ADD, SystemValue::Push { offset: 16 });
     let mut e = Encoder::new(&t.device);

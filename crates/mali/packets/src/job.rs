@@ -107,6 +107,31 @@ packet! {
 }
 
 packet! {
+    /// Cache Flush Job Payload.
+    pub struct CacheFlushJobPayload = "Cache Flush Job Payload", 8 bytes
+    fields {
+        /// Clean Shader Core LS.
+        clean_shader_core_ls: Bool [0..1] "Clean Shader Core LS";
+        /// Invalidate Shader Core LS.
+        invalidate_shader_core_ls: Bool [1..2] "Invalidate Shader Core LS";
+        /// Invalidate Shader Core Other.
+        invalidate_shader_core_other: Bool [2..3] "Invalidate Shader Core Other";
+        /// Job Manager Clean.
+        job_manager_clean: Bool [16..17] "Job Manager Clean";
+        /// Job Manager Invalidate.
+        job_manager_invalidate: Bool [17..18] "Job Manager Invalidate";
+        /// Tiler Clean.
+        tiler_clean: Bool [24..25] "Tiler Clean";
+        /// Tiler Invalidate.
+        tiler_invalidate: Bool [25..26] "Tiler Invalidate";
+        /// L2 Clean.
+        l2_clean: Bool [32..33] "L2 Clean";
+        /// L2 Invalidate.
+        l2_invalidate: Bool [33..34] "L2 Invalidate";
+    }
+}
+
+packet! {
     /// Compute Payload.
     pub struct ComputePayload = "Compute Payload", 96 bytes
     fields {
@@ -204,5 +229,10 @@ pub mod midgard {
 }
 
 /// The reflection tables of this module.
-pub static ALL: &[&PacketInfo] =
-    &[JobHeader::INFO, WriteValueJobPayload::INFO, ComputePayload::INFO, Allocation::INFO];
+pub static ALL: &[&PacketInfo] = &[
+    JobHeader::INFO,
+    WriteValueJobPayload::INFO,
+    CacheFlushJobPayload::INFO,
+    ComputePayload::INFO,
+    Allocation::INFO,
+];

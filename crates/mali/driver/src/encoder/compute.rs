@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
+use tepui_mali_compiler::FauWord;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::cs::{CsCondition, TaskAxis};
 use tepui_mali_packets::shader::ComputeSizeWorkgroup;
-use tepui_sysval::Arguments;
+use tepui_sysval::{Arguments, SystemValue};
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
 
 use super::Encoder;
 use super::inputs::{Inputs, Stage, Values};
+use super::jobs::Launch;
 use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
@@ -138,6 +140,17 @@ impl Encoder {
             Some(_) => task(v.workgroup, threads),
             None => (TaskAxis::X, (threads / v.workgroup.iter().product::<u32>().max(1)).max(1)),
         };
+        if self.jobs.is_some() {
+            let (workgroup, program) = (v.workgroup, v.descriptor(Entry::Only));
+            let launch =
+                Launch { resources, fau, program, storage, workgroup, base, axis, increment };
+            let written = v.fau.iter().enumerate().filter_map(|(k, w)| match w {
+                FauWord::System(SystemValue::NumWorkgroups { axis }, _) => Some((k, *axis)),
+                _ => None,
+            });
+            let written: Vec<_> = written.filter(|_| counts.is_none()).collect();
+            return self.dispatch_job(&launch, &written, dispatch, condition);
+        }
         let stream = self.queues.stream(Queue::Compute);
         stream.move64(registers::RESOURCES, resources);
         stream.move64(registers::FAU, fau);

@@ -300,6 +300,10 @@ impl Encoder {
             return Ok(self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)? | pairs);
         }
         let at = self.upload(bytes, FAU_ALIGN)?.address;
+        if self.jobs.is_some() {
+            // A job writes them ([`Encoder::dispatch_job`]).
+            return Ok(at | pairs);
+        }
         let may_overlap = self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
         let stream = self.queues.stream(queue);
         if may_overlap {

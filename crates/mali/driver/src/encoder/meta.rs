@@ -139,8 +139,7 @@ impl MetaEncoder for Encoder {
     }
 
     fn order(&mut self) -> Result<()> {
-        let (counters, compute) = (self.device.counters(), mask_of(Queue::Compute));
-        self.queues.order([compute; 3], Flush::default(), counters);
+        self.order_queues([mask_of(Queue::Compute); 3], Flush::default());
         Ok(())
     }
 

@@ -7,9 +7,11 @@ mod compute;
 mod draw;
 mod expand;
 mod inputs;
+mod jobs;
 mod load;
 mod meta;
 mod order;
+mod patch;
 mod queries;
 mod record;
 mod rendering;
@@ -28,21 +30,26 @@ use tepui_vulkan_kit::arena::Upload;
 
 use crate::device::{DESCRIPTOR_ALIGN, Device, ThreadMemory, packet};
 use crate::graphics::raster::Occlusion;
-use crate::kernel::{Bo, Queue, Work};
+use crate::kernel::{Bo, Queue, Work, has_job_manager};
 use crate::shader::Variant;
-use crate::stream::{SCRATCH, STREAM_ALIGN};
+use crate::stream::{Flush, SCRATCH, STREAM_ALIGN};
 
 use expand::ExpandMemory;
 use inputs::Uploaded;
+use jobs::Jobs;
+pub use jobs::Submitted;
 use rendering::Targets;
 pub use subqueues::COUNTER_B;
-use subqueues::Subqueues;
+use subqueues::{Subqueues, Waits};
+use tepui_mali_packets::job::WriteValueType;
 
 /// Records a command buffer.
 pub struct Encoder {
     /// The device.
     pub device: Arc<Device>,
     queues: Subqueues,
+    /// Chains of jobs, on GPUs that have a job manager instead of queues.
+    jobs: Option<Jobs>,
     uploads: Arena<Bo>,
     uploaded: Uploaded,
     /// Addresses of sets that are pushed: of dispatches, and of draws.
@@ -86,6 +93,7 @@ impl Encoder {
         Encoder {
             device: device.clone(),
             queues: Subqueues::default(),
+            jobs: has_job_manager(device.kernel.chip).then(Jobs::default),
             uploads: Arena::default(),
             uploaded: Uploaded::default(),
             pushed: Default::default(),
@@ -104,6 +112,10 @@ impl Encoder {
 
     /// Forgets what was recorded; keeps some memory.
     pub fn clear(&mut self, keep: usize) {
+        self.device.forget(self);
+        if let Some(jobs) = &mut self.jobs {
+            jobs.clear();
+        }
         self.queues.clear();
         self.uploads.recycle(keep).for_each(|bo| self.device.recycle(bo));
         self.uploaded.clear();
@@ -184,6 +196,15 @@ impl Encoder {
         }
     }
 
+    /// Orders queues, see [`Subqueues::order`]; with a job manager, all later jobs after all earlier ones.
+    fn order_queues(&mut self, waits: Waits, flush: Flush) {
+        match &mut self.jobs {
+            Some(_) if waits == Waits::default() && flush.is_none() => {}
+            Some(jobs) => jobs.order(flush),
+            None => self.queues.order(waits, flush, self.device.counters()),
+        }
+    }
+
     /// Stores a word by a queue itself.
     fn store_word(&mut self, queue: Queue, address: u64, word: u32) {
         let stream = self.queues.stream(queue);
@@ -192,11 +213,29 @@ impl Encoder {
         stream.store(SCRATCH + 2, 1, SCRATCH, 0);
     }
 
+    /// Stores a word by the compute queue itself, or by a job.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    fn write_word(&mut self, address: u64, word: u32) -> Result<()> {
+        match self.jobs {
+            Some(_) => self.write_value(address, WriteValueType::Immediate32, word.into()),
+            None => {
+                self.store_word(Queue::Compute, address, word);
+                Ok(())
+            }
+        }
+    }
+
     /// Ends the recording: copies the streams to the GPU.
     ///
     /// # Errors
     /// When there is no memory, or a value does not fit.
     fn close(&mut self) -> Result<()> {
+        if let Some(jobs) = &self.jobs {
+            self.works = jobs.works();
+            return Ok(());
+        }
         self.queues.finish();
         let words = self.queues.words().map_err(packet)?;
         let device = &self.device;
@@ -226,6 +265,9 @@ pub fn submit(
     commands: &[&Encoder],
     signals: &[SyncPoint],
 ) -> Result<()> {
+    if has_job_manager(device.kernel.chip) {
+        return jobs::submit(device, waits, commands, signals);
+    }
     let works: Vec<Work> = commands.iter().flat_map(|c| c.works.iter().copied()).collect();
-    device.kernel.submit(waits, &works, signals)
+    device.kernel.submit(waits, &works, signals).map(drop)
 }

@@ -1,6 +1,7 @@
 //! Queries: timestamps, which the compute queue stores when all earlier work is done, and counters of samples, to which fragment jobs
 //! add.
 
+use tepui_mali_packets::job::WriteValueType;
 use tepui_vulkan::{Result, vk};
 use tepui_vulkan_meta::{MetaEncoder, copy, query};
 
@@ -21,17 +22,23 @@ impl Encoder {
     pub(super) fn settle_all(&mut self) {
         let mut waits = Waits::default();
         waits[Queue::Compute as usize] = ALL;
-        self.queues.order(waits, Flush::default(), self.device.counters());
+        self.order_queues(waits, Flush::default());
     }
 
-    pub(super) fn timestamp_query(&mut self, pool: &Queries, query: u32) {
+    pub(super) fn timestamp_query(&mut self, pool: &Queries, query: u32) -> Result<()> {
         self.settle_all();
+        if self.jobs.is_some() {
+            self.write_value(pool.value_address(query), WriteValueType::SystemTimestamp, 0)?;
+            self.settle_all();
+            return self.write_word(pool.available_address(query), 1);
+        }
         let stream = self.queues.stream(Queue::Compute);
         stream.move64(SCRATCH, pool.value_address(query));
         stream.store_time(SCRATCH, 0);
         stream.wait(1 << DEFERRED_FLUSH);
         self.store_word(Queue::Compute, pool.available_address(query), 1);
         self.queues.stream(Queue::Compute).wait(1 << LS);
+        Ok(())
     }
 
     /// Makes a query available once the work that it counts is done: at the end of the rendering, if there is one.
@@ -70,11 +77,15 @@ impl Encoder {
         for query in first..first + count {
             let values = (0..u64::from(pool.values())).map(|v| pool.value_address(query) + 8 * v);
             for at in values.chain([pool.available_address(query)]) {
-                self.store_word(Queue::Compute, at, 0);
-                self.store_word(Queue::Compute, at + 4, 0);
+                self.write_word(at, 0)?;
+                self.write_word(at + 4, 0)?;
             }
         }
-        self.queues.stream(Queue::Compute).settle();
+        // What comes next sees the words.
+        match self.jobs {
+            Some(_) => self.settle_all(),
+            None => self.queues.stream(Queue::Compute).settle(),
+        }
         Ok(())
     }
 

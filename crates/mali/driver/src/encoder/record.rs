@@ -112,7 +112,7 @@ impl backend::Encoder<Mali> for Encoder {
         {
             return Ok(Ordering::SplitRendering);
         }
-        self.queues.order(waits, flush, self.device.counters());
+        self.order_queues(waits, flush);
         Ok(Ordering::Done)
     }
 
@@ -248,8 +248,7 @@ impl backend::Encoder<Mali> for Encoder {
     }
 
     fn write_timestamp(&mut self, pool: &Queries, query: u32) -> Result<()> {
-        self.timestamp_query(pool, query);
-        Ok(())
+        self.timestamp_query(pool, query)
     }
 
     fn copy_query_results(
@@ -269,8 +268,8 @@ impl backend::Encoder<Mali> for Encoder {
         let (mut waits, flush) = of_dependency(after);
         let sources = waits.iter().fold(mask_of(Queue::Compute), |all, mask| all | mask);
         waits[Queue::Compute as usize] = sources;
-        self.queues.order(waits, flush, self.device.counters());
-        self.store_word(Queue::Compute, address, value);
+        self.order_queues(waits, flush);
+        self.write_word(address, value)?;
         self.queues.stream(Queue::Compute).settle();
         Ok(())
     }

@@ -243,6 +243,9 @@ impl Encoder {
     /// # Errors
     /// When the driver has no such rendering.
     pub(super) fn begin(&mut self, rendering: &Rendering<Mali>) -> Result<()> {
+        if self.jobs.is_some() {
+            return Err(Error::unsupported("draws on Mali GPUs with a job manager"));
+        }
         let targets = Targets::new(rendering);
         let clears = clear::Clear::of_loads(rendering);
         let draws_clears = targets.is_partial && !clears.is_empty();

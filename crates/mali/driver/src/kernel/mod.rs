@@ -115,14 +115,21 @@ trait Interface: Send + Sync {
     /// The offset at which a buffer is mapped.
     fn map_offset(&self, node: &RenderNode, handle: u32) -> std::result::Result<u64, Errno>;
 
-    /// Submits works, those of a queue in order: waits, executes, signals.
+    /// Submits works, those of a queue in order: waits, executes, signals. Returns the submission's number from 1, or 0 where they
+    /// have none.
     fn submit(
         &self,
         node: &RenderNode,
         waits: &[SyncPoint],
         works: &[Work],
         signals: &[SyncPoint],
-    ) -> Result<()>;
+    ) -> Result<u64>;
+
+    /// Number of the last submission that is done, where they have numbers.
+    fn finished(&self, node: &RenderNode) -> Result<u64>;
+
+    /// Waits for a submission.
+    fn finish(&self, node: &RenderNode, number: u64) -> Result<()>;
 
     /// Ticks of the GPU's clock.
     fn time(&self, node: &RenderNode) -> Result<u64>;
@@ -193,11 +200,33 @@ impl Kernel {
         self.interface.check(&self.node)
     }
 
-    /// Submits works, those of a queue in order: waits, executes, signals.
+    /// Number of the last submission that is done, where they have numbers.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn submit(&self, waits: &[SyncPoint], works: &[Work], signals: &[SyncPoint]) -> Result<()> {
+    pub fn finished(&self) -> Result<u64> {
+        self.interface.finished(&self.node)
+    }
+
+    /// Waits for a submission.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn finish(&self, number: u64) -> Result<()> {
+        self.interface.finish(&self.node, number)
+    }
+
+    /// Submits works, those of a queue in order: waits, executes, signals. Returns the submission's number from 1, or 0 where they
+    /// have none.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn submit(
+        &self,
+        waits: &[SyncPoint],
+        works: &[Work],
+        signals: &[SyncPoint],
+    ) -> Result<u64> {
         self.interface.submit(&self.node, waits, works, signals)
     }
 }

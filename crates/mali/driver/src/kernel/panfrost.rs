@@ -162,7 +162,7 @@ impl Panfrost {
         mut waits: Vec<u32>,
         works: &[Work],
         signals: &[SyncPoint],
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let number = s.last + 1;
         let none;
         let works = match works {
@@ -184,7 +184,7 @@ impl Panfrost {
         for &to in signals.iter().chain(&[(s.done, number)]) {
             node.transfer_sync((s.end, 0), to).map_err(failed("signalling a sync object"))?;
         }
-        Ok(())
+        Ok(number)
     }
 }
 
@@ -220,7 +220,7 @@ impl Interface for Panfrost {
         waits: &[SyncPoint],
         works: &[Work],
         signals: &[SyncPoint],
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let mut submissions = lock(&self.submissions);
         let mut binary = Vec::with_capacity(waits.len() + 1);
         let mut own = Vec::new();
@@ -241,6 +241,17 @@ impl Interface for Panfrost {
         let done = made.and_then(|()| self.run(node, &mut submissions, binary, works, signals));
         own.into_iter().for_each(|sync| node.destroy_sync(sync));
         done
+    }
+
+    fn finished(&self, node: &RenderNode) -> Result<u64> {
+        let done = lock(&self.submissions).done;
+        node.query_point(done).map_err(failed("asking for chains that are done"))
+    }
+
+    fn finish(&self, node: &RenderNode, number: u64) -> Result<()> {
+        let done = lock(&self.submissions).done;
+        let wait = Wait { deadline_ns: i64::MAX, ..Wait::default() };
+        node.wait_syncs(&[done], &[number], wait).map_err(failed("waiting for chains")).map(drop)
     }
 
     fn time(&self, node: &RenderNode) -> Result<u64> {

@@ -243,7 +243,7 @@ impl Interface for Panthor {
         waits: &[SyncPoint],
         streams: &[Work],
         signals: &[SyncPoint],
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let ends = lock(&self.ends);
         let end = |q: Queue| (ends[q as usize], 0);
         let mut syncs: Vec<Vec<uapi::SyncOp>> = Vec::with_capacity(streams.len() + 1);
@@ -281,7 +281,16 @@ impl Interface for Panthor {
             .collect();
         let mut submit =
             uapi::GroupSubmit { group_handle: self.group, pad: 0, queue_submits: array(&entries) };
-        call(node, Ioctl::GroupSubmit, &mut submit).map_err(failed("submitting"))
+        call(node, Ioctl::GroupSubmit, &mut submit).map_err(failed("submitting"))?;
+        Ok(0)
+    }
+
+    fn finished(&self, _node: &RenderNode) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn finish(&self, _node: &RenderNode, _number: u64) -> Result<()> {
+        Ok(())
     }
 
     fn close(&self, node: &RenderNode) {
