@@ -273,7 +273,9 @@ impl Gpu {
             // Some extensions are missing.
             (Gpu::Intel(_), Feature::Driver) => Support::Partial,
             // Dispatches and copies.
-            (Gpu::Mali(chip), Feature::Driver) if chip.id == "mali-g610" => Support::Partial,
+            (Gpu::Mali(chip), Feature::Driver) if matches!(chip.id, "mali-g57" | "mali-g610") => {
+                Support::Partial
+            }
             (Gpu::Intel(chip), Feature::Layout) if chip.id == "skl" => Support::Tested,
             (Gpu::Intel(_) | Gpu::Mali(_), Feature::Isa) => Support::Tested,
             _ => Support::Missing,

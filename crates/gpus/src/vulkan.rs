@@ -169,7 +169,8 @@ mod tests {
         assert_eq!(ids("m1, M1"), Err("m1 is named twice; name each GPU once".to_owned()));
         assert_eq!(ids("m1,skl"), Ok(vec!["m1", "skl"]));
         let missing =
-            "there is no driver for m2; there is one for m1, mali-g610, skl, tgl".to_owned();
+            "there is no driver for m2; there is one for m1, mali-g57, mali-g610, skl, tgl"
+                .to_owned();
         assert_eq!(ids("m1,m2"), Err(missing));
         assert!(ids("m1,").unwrap_err().starts_with("no GPU ''; there are m1, "));
     }
