@@ -41,11 +41,14 @@ pub enum OwnGpu {
     TigerLake,
     /// Mali-G610.
     MaliG610,
+    /// Mali-G57.
+    MaliG57,
 }
 
 impl OwnGpu {
     /// All of them.
-    pub const ALL: [OwnGpu; 4] = [OwnGpu::M1, OwnGpu::Skylake, OwnGpu::TigerLake, OwnGpu::MaliG610];
+    pub const ALL: [OwnGpu; 5] =
+        [OwnGpu::M1, OwnGpu::Skylake, OwnGpu::TigerLake, OwnGpu::MaliG610, OwnGpu::MaliG57];
 
     /// Its name as an argument of `tepui run --gpu`.
     #[must_use]
@@ -55,6 +58,7 @@ impl OwnGpu {
             OwnGpu::Skylake => "skl",
             OwnGpu::TigerLake => "tgl",
             OwnGpu::MaliG610 => "mali-g610",
+            OwnGpu::MaliG57 => "mali-g57",
         }
     }
 
@@ -65,6 +69,7 @@ impl OwnGpu {
             OwnGpu::Skylake => "skl",
             OwnGpu::TigerLake => "tgl",
             OwnGpu::MaliG610 => "mali-g610",
+            OwnGpu::MaliG57 => "mali-g57",
         }
     }
 }
@@ -129,6 +134,7 @@ impl Driver {
             Driver::Tepui(OwnGpu::Skylake, _) => "tepui-skl",
             Driver::Tepui(OwnGpu::TigerLake, _) => "tepui-tgl",
             Driver::Tepui(OwnGpu::MaliG610, _) => "tepui-mali-g610",
+            Driver::Tepui(OwnGpu::MaliG57, _) => "tepui-mali-g57",
         }
     }
 
@@ -152,6 +158,7 @@ impl Driver {
             | Driver::TigerLake
             | Driver::Tepui(OwnGpu::Skylake | OwnGpu::TigerLake, _) => "Intel",
             Driver::Mali | Driver::Tepui(OwnGpu::MaliG610, _) => "Mali-G610",
+            Driver::Tepui(OwnGpu::MaliG57, _) => "Mali-G57",
             Driver::Tepui(OwnGpu::M1, Variant::Node) => "Apple M1 Pro",
             Driver::M1 | Driver::Tepui(OwnGpu::M1, _) => "Apple M1",
         }
