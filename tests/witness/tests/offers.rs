@@ -1,8 +1,9 @@
-//! Compares what Tepui's driver offers on the virtual M1 with what Mesa's Honeykrisp offers there.
+//! Compares what Tepui's driver offers on a virtual GPU with what Mesa's driver offers there: Honeykrisp on the M1, ANV on Skylake and
+//! Tiger Lake.
 //!
 //! Both are asked for their extensions, limits and queues and for every structure of features and properties. A value that differs
-//! must have a row in `docs/honeykrisp.md` with both values and a reason; a row whose values are no longer so fails, too.
-//! `BLESS=1` writes the values; a new row has no reason and fails until it gets one.
+//! must have a row in `docs/honeykrisp.md` or `docs/anv.md` with both values and a reason; a row whose values are no longer so fails,
+//! too. `BLESS=1` writes the values; a new row has no reason and fails until it gets one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -11,8 +12,30 @@ use std::process::Command;
 use tepui_witness::jobs::{Driver, OwnGpu, Variant};
 use tepui_witness::offers::{self, Item};
 
-/// Heading of the page's table.
-const TABLE: &str = "| what | Honeykrisp | Tepui | why |\n| --- | --- | --- | --- |\n";
+/// A page with a table of differences.
+struct Page {
+    /// Its path in the project's folder.
+    path: &'static str,
+    /// Mesa's driver.
+    mesa: &'static str,
+    /// Mesa's driver and Tepui's on each GPU, and the name of the GPU in rows that not all have.
+    drivers: &'static [(&'static str, Driver, Driver)],
+}
+
+const HONEYKRISP: Page = Page {
+    path: "docs/honeykrisp.md",
+    mesa: "Honeykrisp",
+    drivers: &[("m1", Driver::M1, Driver::TEPUI)],
+};
+
+const ANV: Page = Page {
+    path: "docs/anv.md",
+    mesa: "ANV",
+    drivers: &[
+        ("skl", Driver::Skylake, Driver::Tepui(OwnGpu::Skylake, Variant::Whole)),
+        ("tgl", Driver::TigerLake, Driver::Tepui(OwnGpu::TigerLake, Variant::Whole)),
+    ],
+};
 
 /// Cell of an item that a driver does not have.
 const NONE: &str = "–";
@@ -21,12 +44,8 @@ const NONE: &str = "–";
 const CHANGING: [&str; 5] =
     ["pipeline_cache_uuid", "shader_binary_uuid", "device_uuid", "driver_uuid", "driver_version"];
 
-/// A difference: Honeykrisp's value and Tepui's.
+/// A difference: the value of Mesa's driver and that of Tepui's.
 type Pair = [String; 2];
-
-fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/honeykrisp.md")
-}
 
 fn ask(driver: Driver) -> Vec<Item> {
     let mut command = driver.command(Path::new(env!("CARGO_BIN_EXE_witness"))).unwrap();
@@ -54,8 +73,8 @@ fn by_name(items: Vec<Item>) -> HashMap<String, ByStructure> {
 }
 
 /// All differences. A field that says the same in every structure that has it stands alone; else its structures are named.
-fn differences(honeykrisp: Vec<Item>, tepui: Vec<Item>) -> BTreeMap<String, Pair> {
-    let (a, b) = (by_name(honeykrisp), by_name(tepui));
+fn differences(mesa: Vec<Item>, tepui: Vec<Item>) -> BTreeMap<String, Pair> {
+    let (a, b) = (by_name(mesa), by_name(tepui));
     let names: BTreeSet<_> = a.keys().chain(b.keys()).collect();
     let mut out = BTreeMap::new();
     let none = ByStructure::new();
@@ -87,44 +106,86 @@ fn differences(honeykrisp: Vec<Item>, tepui: Vec<Item>) -> BTreeMap<String, Pair
     out
 }
 
-/// The page's text before the table, and its rows with their reasons.
-fn read(page: &str) -> (String, BTreeMap<String, (Pair, String)>) {
-    let (head, table) = page.split_once(TABLE).expect("docs/honeykrisp.md has the table");
-    let rows = table.lines().map(|line| {
-        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [name, a, b, why] = cells[..] else { panic!("docs/honeykrisp.md: {line}") };
-        let plain = |s: &str| s.trim_matches('`').to_owned();
-        (plain(name), ([plain(a), plain(b)], why.to_owned()))
-    });
-    (head.to_owned(), rows.collect())
+impl Page {
+    fn file(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(self.path)
+    }
+
+    /// Heading of the table.
+    fn heading(&self) -> String {
+        format!("| what | {} | Tepui | why |\n| --- | --- | --- | --- |\n", self.mesa)
+    }
+
+    /// The differences on all GPUs. A row that is not the same on all of them names its GPU.
+    fn now(&self) -> BTreeMap<String, Pair> {
+        let all: Vec<_> = self
+            .drivers
+            .iter()
+            .map(|&(gpu, mesa, tepui)| (gpu, differences(ask(mesa), ask(tepui))))
+            .collect();
+        let mut rows = BTreeMap::new();
+        for (gpu, own) in &all {
+            for (name, pair) in own {
+                let is_same = all.iter().all(|(_, other)| other.get(name) == Some(pair));
+                let row = if is_same { name.clone() } else { format!("{name} ({gpu})") };
+                rows.insert(row, pair.clone());
+            }
+        }
+        rows
+    }
+
+    /// The page's text before the table, and its rows with their reasons.
+    fn read(&self, text: &str) -> (String, BTreeMap<String, (Pair, String)>) {
+        let path = self.path;
+        let table = text.split_once(&self.heading());
+        let (head, table) = table.unwrap_or_else(|| panic!("{path} has no such table"));
+        let rows = table.lines().map(|line| {
+            let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+            let [name, a, b, why] = cells[..] else { panic!("{path}: {line}") };
+            let plain = |s: &str| s.trim_matches('`').to_owned();
+            (plain(name), ([plain(a), plain(b)], why.to_owned()))
+        });
+        (head.to_owned(), rows.collect())
+    }
+
+    /// Fails on a difference without a reason, and on a row that is no longer true.
+    fn check(&self) {
+        let now = self.now();
+        let text = std::fs::read_to_string(self.file()).unwrap();
+        let (head, rows) = self.read(&text);
+        if std::env::var_os("BLESS").is_some() {
+            let mut out = head + &self.heading();
+            for (name, [a, b]) in &now {
+                let why = rows.get(name).map_or("", |r| r.1.as_str());
+                out += &format!("| `{name}` | `{a}` | `{b}` | {why} |\n");
+            }
+            std::fs::write(self.file(), out).unwrap();
+        }
+        let mut wrong = Vec::new();
+        for (name, pair) in &now {
+            match rows.get(name) {
+                Some((have, why)) if have == pair && !why.is_empty() => {}
+                Some((have, _)) if have == pair => {
+                    wrong.push(format!("{name}: no reason: {pair:?}"));
+                }
+                Some((have, _)) => wrong.push(format!("{name}: {pair:?}, not {have:?}")),
+                None => wrong.push(format!("{name}: not in the table: {pair:?}")),
+            }
+        }
+        let old = rows.keys().filter(|n| !now.contains_key(*n));
+        wrong.extend(old.map(|n| format!("{n}: no longer differs")));
+        assert!(wrong.is_empty(), "{}:\n{}", self.path, wrong.join("\n"));
+    }
 }
 
 #[test]
 fn differences_from_honeykrisp_are_explained() {
-    let now = differences(ask(Driver::M1), ask(Driver::TEPUI));
-    let text = std::fs::read_to_string(page()).unwrap();
-    let (head, rows) = read(&text);
-    if std::env::var_os("BLESS").is_some() {
-        let mut out = head + TABLE;
-        for (name, [a, b]) in &now {
-            let why = rows.get(name).map_or("", |r| r.1.as_str());
-            out += &format!("| `{name}` | `{a}` | `{b}` | {why} |\n");
-        }
-        std::fs::write(page(), out).unwrap();
-    }
-    let mut wrong = Vec::new();
-    for (name, pair) in &now {
-        match rows.get(name) {
-            Some((have, why)) if have == pair && !why.is_empty() => {}
-            Some((have, _)) if have == pair => wrong.push(format!("{name}: no reason: {pair:?}")),
-            Some((have, _)) => wrong.push(format!("{name}: {pair:?}, not {have:?}")),
-            None => wrong.push(format!("{name}: not in the table: {pair:?}")),
-        }
-    }
-    wrong.extend(
-        rows.keys().filter(|n| !now.contains_key(*n)).map(|n| format!("{n}: no longer differs")),
-    );
-    assert!(wrong.is_empty(), "docs/honeykrisp.md:\n{}", wrong.join("\n"));
+    HONEYKRISP.check();
+}
+
+#[test]
+fn differences_from_anv_are_explained() {
+    ANV.check();
 }
 
 #[test]

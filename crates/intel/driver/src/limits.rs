@@ -65,6 +65,9 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance4", 2),
     ("VK_KHR_maintenance5", 1),
     ("VK_KHR_maintenance6", 1),
+    ("VK_KHR_maintenance7", 1),
+    ("VK_KHR_maintenance8", 1),
+    ("VK_KHR_maintenance9", 1),
     ("VK_KHR_multiview", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
     ("VK_KHR_robustness2", 1),
@@ -75,16 +78,21 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_shader_float_controls", 4),
     ("VK_KHR_shader_float_controls2", 1),
     ("VK_KHR_shader_integer_dot_product", 1),
+    ("VK_KHR_shader_maximal_reconvergence", 1),
+    ("VK_KHR_shader_quad_control", 1),
     ("VK_KHR_shader_subgroup_extended_types", 1),
     ("VK_KHR_shader_subgroup_rotate", 2),
+    ("VK_KHR_shader_subgroup_uniform_control_flow", 1),
     ("VK_KHR_shader_terminate_invocation", 1),
     ("VK_KHR_uniform_buffer_standard_layout", 1),
     ("VK_KHR_variable_pointers", 1),
     ("VK_KHR_vertex_attribute_divisor", 1),
     ("VK_KHR_vulkan_memory_model", 3),
+    ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
     ("VK_EXT_attachment_feedback_loop_layout", 2),
+    ("VK_EXT_buffer_device_address", 2),
     ("VK_EXT_color_write_enable", 1),
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
@@ -106,6 +114,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_line_rasterization", 1),
     ("VK_EXT_load_store_op_none", 1),
+    ("VK_EXT_map_memory_placed", 1),
     ("VK_EXT_multi_draw", 1),
     ("VK_EXT_mutable_descriptor_type", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
@@ -401,7 +410,25 @@ fn feature_chain() -> Answers {
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
         answer! { a,
+            PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
+            PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
+            PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
+            PhysicalDeviceBufferDeviceAddressFeaturesEXT {
+                buffer_device_address, buffer_device_address_capture_replay,
+            }
             PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+            PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
+            PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
+            PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR {
+                shader_subgroup_uniform_control_flow,
+            }
+            PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
+                workgroup_memory_explicit_layout,
+                workgroup_memory_explicit_layout_scalar_block_layout,
+                workgroup_memory_explicit_layout_8bit_access,
+                workgroup_memory_explicit_layout_16bit_access,
+            }
+            PhysicalDeviceMapMemoryPlacedFeaturesEXT { memory_map_placed, memory_unmap_reserve }
             PhysicalDeviceConditionalRenderingFeaturesEXT {
                 conditional_rendering, inherited_conditional_rendering,
             }
@@ -566,6 +593,24 @@ fn property_chain(chip: &Chip) -> Answers {
         a.add(vk::PhysicalDeviceRobustness2PropertiesKHR {
             robust_storage_buffer_access_size_alignment: 4,
             robust_uniform_buffer_access_size_alignment: u64::from(UNIFORM_UNIT_B),
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMaintenance7PropertiesKHR {
+            separate_depth_stencil_attachment_access: TRUE,
+            max_descriptor_set_total_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_total_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMaintenance9PropertiesKHR {
+            default_vertex_attribute_value: vk::DefaultVertexAttributeValueKHR::ZERO_ZERO_ZERO_ZERO,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMapMemoryPlacedPropertiesEXT {
+            min_placed_memory_map_alignment: crate::kernel::PAGE_B,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceProvokingVertexPropertiesEXT {
