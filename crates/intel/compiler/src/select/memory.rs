@@ -161,6 +161,7 @@ impl Select<'_> {
         let s = self.s;
         let r = s.result(i);
         let words = self.map.push_words();
+        let first = self.map.dword(Constant::System(SystemValue::Push { offset: 0 })).unwrap_or(0);
         let bytes = self.ty(r).elem_bytes().min(4);
         let base = self.comp(s.arg(i, 0), 0);
         let immediate =
@@ -182,7 +183,7 @@ impl Select<'_> {
                 saturate: false,
             };
             let word = self.def(least, Ty::UD, &[word, immediate(last)]);
-            let file = Operand::new(mir::Place::Fixed(mir::GRF_DWORDS), Ty::UD);
+            let file = Operand::new(mir::Place::Fixed(first), Ty::UD);
             let sources = [Source { operand: file, val: None }, self.read(word, Ty::UD)];
             let v = match self.f.vals[word] == mir::SCALAR {
                 true => self.def_scalar(mir::Op::ReadLane, Ty::UD, &sources),

@@ -1,6 +1,9 @@
 //! One triangle, several ways to colour it.
 
-use super::rig::Case;
+use std::sync::LazyLock;
+
+use super::rig::{Case, SIDE};
+use tepui_intel_bare::Bindings;
 use tepui_intel_bare::draw::Format;
 
 /// A triangle over most of the picture, with perspective and a varying.
@@ -34,6 +37,32 @@ fn a_smooth_varying_reaches_the_picture() {
 fn parts_of_varyings_are_read() {
     for body in ["o = vec4(colour.w, colour.y, 0.0, 1.0);", "o = colour.zzxx * colour.y;"] {
         Case::new(VERTEX, &fragment(body)).check();
+    }
+}
+
+#[test]
+fn push_constants_at_run_time() {
+    static BINDINGS: LazyLock<Bindings> = LazyLock::new(|| {
+        let push = (1..=16u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+        Bindings { push, ..Bindings::default() }
+    });
+    let fs = "#version 450
+layout(push_constant) uniform Push { vec4 rows[4]; };
+layout(location = 0) out vec4 o;
+void main() { o = rows[int(gl_FragCoord.x) & 3]; }";
+    let mut case = Case::new(VERTEX, fs);
+    case.change = &|d| d.fragment_bindings = &BINDINGS;
+    let programs = case.programs();
+    for width in programs[1].variants.iter().map(|v| v.width) {
+        let picture = case.draw(&programs, width);
+        let mut drawn = 0;
+        for (k, got) in (0u32..).zip(&picture.colours[0]) {
+            let first = (k % SIDE & 3) as f32 * 4.0;
+            let want = [1.0, 2.0, 3.0, 4.0].map(|n| (first + n).to_bits());
+            assert!([[0; 4], want].contains(got), "{width}: {k}: {got:x?}");
+            drawn += u32::from(*got == want);
+        }
+        assert!(drawn > SIDE * SIDE / 4, "{drawn}");
     }
 }
 
