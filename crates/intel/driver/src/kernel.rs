@@ -252,7 +252,7 @@ pub struct Bo {
     pub address: u64,
     /// Bytes, a multiple of the page size.
     pub size: u64,
-    /// Kept as long as the buffer.
+    /// Mapping, kept as long as the buffer.
     _mapping: Mapping,
     /// The first byte that the host sees.
     host: *mut u8,

@@ -21,9 +21,7 @@ use super::vertex_ranges::{Buffer, INDICES};
 use crate::family::Intel;
 use crate::flush::{Mode, before_parameters};
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
-use crate::graphics::{
-    Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES, for_each_bit,
-};
+use crate::graphics::{Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES, for_each_bit};
 use crate::programs::{Programs, STAGES};
 use crate::space;
 

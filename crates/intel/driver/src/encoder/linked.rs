@@ -49,7 +49,7 @@ impl Key {
     }
 }
 
-/// What a rule made for programs.
+/// Packets, or state in memory, that a rule made for programs.
 #[derive(Default)]
 struct Made {
     /// Version of the other state that it depends on; 0 if it was not made yet.
@@ -117,7 +117,7 @@ impl Linked {
 }
 
 impl Linked {
-    /// What a rule made.
+    /// Bytes that a rule made.
     pub fn bytes(&self, rule: usize) -> &[u8] {
         &self.made[rule].bytes
     }
@@ -176,7 +176,7 @@ impl Packets {
         place
     }
 
-    /// Whether programs are still in their place.
+    /// Returns whether programs are still in their place.
     pub fn has(&self, Place(at, number): Place) -> bool {
         self.linked.get(at).and_then(Option::as_ref).is_some_and(|l| l.number == number)
     }
@@ -223,7 +223,7 @@ impl Packets {
         Ok(())
     }
 
-    /// Whether the bytes of a rule are others than what was emitted last; notes them as emitted.
+    /// Notes the bytes of a rule as emitted; returns whether they are others than what was emitted last.
     pub fn differs(&mut self, linked: &Linked, rule: usize) -> bool {
         let (bytes, emitted) = (&linked.made[rule].bytes, &mut self.emitted[rule]);
         if emitted == bytes {

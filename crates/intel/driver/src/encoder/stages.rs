@@ -1,4 +1,4 @@
-//! What threads of each stage of a draw get: binding tables, samplers, constants.
+//! Binding tables, samplers and constants of the threads of each stage of a draw.
 
 use tepui_intel_packets::bindings::{
     State3dBindingTablePointersDs, State3dBindingTablePointersGs, State3dBindingTablePointersHs,
@@ -174,14 +174,14 @@ impl Encoder {
             let runs = linked.programs.stages[k].is_some();
             let t = &linked.tables[k];
             let now = Pointers {
-                constants: self.graphics.constants[k].body.clone(),
+                constants: self.graphics.constants[k].body,
                 table: if runs { t.table } else { 0 },
                 samplers: if runs { t.sampler_table } else { 0 },
                 block: if runs { self.graphics.block } else { 0 },
             };
             if self.graphics.pointers[k].as_ref() != Some(&now) {
                 // Constants take effect with the pointer to the binding table. source: SKL PRM volume 2a, 3DSTATE_CONSTANT_VS
-                constants(stage, now.constants.clone(), &mut out)?;
+                constants(stage, now.constants, &mut out)?;
                 pointers(stage, [now.table, now.samplers].map(u64::from), &mut out)?;
                 self.graphics.pointers[k] = Some(now);
             }
