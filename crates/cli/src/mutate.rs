@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use tepui_capture::{Event, Events, Finish, Process, Session, Start};
 use tepui_gpus::capture::{
-    CodeChange, OrderEvent, Removals, ReplayOptions, Replayed, Replayer, spaced,
+    CodeChange, Omitted, Removals, ReplayOptions, Replayed, Replayer, spaced,
 };
 
 use crate::cmd_decode::captures;
@@ -137,11 +137,11 @@ impl Judge {
         if !is_whole {
             return Ok(());
         }
-        totals.left_out += u64::from(!replayed.reports.is_empty());
+        totals.left_out += u64::from(replayed.removals.is_none());
         for report in &replayed.reports {
             eprintln!("tepui check: {report} (submission {})", start.submission);
         }
-        for (name, removals) in replayed.removals {
+        for (name, removals) in replayed.removals.into_iter().flatten() {
             *totals.removals.entry(name).or_default() += removals;
         }
         Ok(())
@@ -198,9 +198,17 @@ impl Judge {
         let is_same = |other: &Replayed| other.result.is_ok() && other.hash == plain.hash;
         let checked = execute(&self.checked, None)?;
         let known: BTreeSet<String> = checked.reports.into_iter().collect();
-        let mut kinds: BTreeMap<&str, Vec<OrderEvent>> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, Vec<Omitted>> = BTreeMap::new();
+        let mut barriers: BTreeMap<(u32, u32), usize> = BTreeMap::new();
         for event in self.checked.omission().into_iter().flat_map(|all| all.events()) {
-            kinds.entry(event.kind).or_default().push(event);
+            kinds.entry(event.kind).or_default().push(Omitted::Event(event));
+            *barriers.entry((event.front, event.after)).or_default() += 1;
+        }
+        // A barrier of one event is that event.
+        barriers.retain(|_, count| *count > 1);
+        if !barriers.is_empty() {
+            let barrier = |(front, after)| Omitted::Barrier { front, after };
+            kinds.insert("the whole barrier", barriers.into_keys().map(barrier).collect());
         }
         let mut settled = plain.settled == [true; 2];
         for replayer in &self.relaxed {
@@ -222,8 +230,8 @@ impl Judge {
                 totals.removals.entry(kind.to_owned()).or_default().add(false, reported, different);
                 if different && !reported {
                     eprintln!(
-                        "tepui check: missed: {kind} {} of front end {} (submission {})",
-                        event.index, event.front, start.submission
+                        "tepui check: missed: {kind}, {event:?} (submission {})",
+                        start.submission
                     );
                 }
             }
@@ -240,7 +248,7 @@ impl Judge {
 
 fn execute(
     replayer: &Replayer,
-    event: Option<OrderEvent>,
+    event: Option<Omitted>,
     session: &Session,
     start: &Start,
 ) -> Result<Replayed, String> {
@@ -248,7 +256,7 @@ fn execute(
     replayer.attempt(session, start, None)
 }
 
-fn begin(replayer: &Replayer, event: Option<OrderEvent>) {
+fn begin(replayer: &Replayer, event: Option<Omitted>) {
     if let Some(omission) = replayer.omission() {
         omission.begin(event);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tepui_agx_capture as agx;
-pub use tepui_agx_model::{CodeChange, Omission, OrderEvent};
+pub use tepui_agx_model::{CodeChange, Omission, Omitted, OrderEvent};
 use tepui_capture::describe::CallDescription;
 use tepui_capture::{Call, Changed, Comparison, Finish, Process, Session, Start};
 use tepui_decode::{GpuMemory, Record};
@@ -214,8 +214,8 @@ pub struct Replayed {
     /// The reports of the model's checker.
     pub reports: Vec<String>,
     /// For each kind of event of its commands, how many were removed, one at a time, and how many removals matter
-    /// ([`ReplayOptions::removals`]).
-    pub removals: BTreeMap<String, Removals>,
+    /// ([`ReplayOptions::removals`]); none of a command that cannot be judged.
+    pub removals: Option<BTreeMap<String, Removals>>,
     /// The pages that it changed.
     pub changed: Vec<Changed>,
     /// Hash over all changes.
@@ -347,7 +347,7 @@ fn of_intel(replayed: intel::Replayed) -> Replayed {
         _ => report.to_string(),
     };
     let reports = stats.clone().flat_map(|stats| &stats.reports).map(about).collect();
-    let removals = stats.flat_map(|stats| stats.removals.clone()).collect();
+    let removals = stats.flat_map(|stats| stats.removals.clone()).next();
     Replayed { reports, removals, ..described(replayed, intel_counts, intel_pictures) }
 }
 
@@ -378,7 +378,7 @@ fn described<S, F: std::fmt::Display, A>(
     Replayed {
         result: replayed.result.map(|stats| counts(&stats)).map_err(|fault| fault.to_string()),
         reports: Vec::new(),
-        removals: BTreeMap::new(),
+        removals: None,
         changed: replayed.changed,
         hash: replayed.hash,
         settled: replayed.settled,

@@ -49,6 +49,8 @@ struct Touch {
     reads: ByteMask,
     writes: ByteMask,
     atomics: ByteMask,
+    /// Bytes of which a write left the value as it was.
+    silent: ByteMask,
 }
 
 impl Touch {
@@ -56,16 +58,17 @@ impl Touch {
         self.writes | self.atomics
     }
 
-    /// The bytes at which the order of two items' accesses matters. Atomics need no order among each other.
-    fn conflicts(&self, other: &Touch) -> ByteMask {
-        self.writes & (other.reads | other.changes())
-            | self.reads & other.changes()
-            | self.atomics & (other.reads | other.writes)
+    /// The bytes at which the order of an item's accesses and of those of one that has run later matters. Atomics need no order
+    /// among each other. A silent write matters if the value is changed after it: the other way round it would stay.
+    fn conflicts(&self, later: &Touch) -> ByteMask {
+        self.writes & (later.reads | later.changes())
+            | (self.reads | self.silent) & later.changes()
+            | self.atomics & (later.reads | later.writes)
     }
 
     /// The access of a byte, the one that changes it if there are several.
     fn access(&self, byte: ByteMask) -> Access {
-        match (self.writes & byte, self.atomics & byte) {
+        match ((self.writes | self.silent) & byte, self.atomics & byte) {
             (1.., _) => Access::Write,
             (_, 1..) => Access::Atomic,
             _ => Access::Read,
@@ -192,6 +195,19 @@ impl Concurrency {
 
     /// Adds an access by the current item.
     pub fn access(&mut self, access: Access, address: u64, bytes: u64) {
+        match access {
+            Access::Read => self.touch_all(address, bytes, |touch| &mut touch.reads),
+            Access::Write => self.touch_all(address, bytes, |touch| &mut touch.writes),
+            Access::Atomic => self.touch_all(address, bytes, |touch| &mut touch.atomics),
+        }
+    }
+
+    /// Adds a write by the current item that leaves memory as it is. Several items may write the same value in any order.
+    pub fn silent_write(&mut self, address: u64, bytes: u64) {
+        self.touch_all(address, bytes, |touch| &mut touch.silent);
+    }
+
+    fn touch_all(&mut self, address: u64, bytes: u64, of: fn(&mut Touch) -> &mut ByteMask) {
         if self.current >= self.count() {
             return;
         }
@@ -201,12 +217,12 @@ impl Concurrency {
             let line = at / LINE_BYTES;
             let line_end = (line + 1).saturating_mul(LINE_BYTES).min(end);
             let (first, last) = (at % LINE_BYTES, (line_end - 1) % LINE_BYTES);
-            self.touch(access, line, ByteMask::MAX << first & ByteMask::MAX >> (63 - last));
+            self.touch(line, ByteMask::MAX << first & ByteMask::MAX >> (63 - last), of);
             at = line_end;
         }
     }
 
-    fn touch(&mut self, access: Access, line: u64, bytes: ByteMask) {
+    fn touch(&mut self, line: u64, bytes: ByteMask, of: fn(&mut Touch) -> &mut ByteMask) {
         let item = self.current;
         let touches = self.lines.entry(line).or_default();
         let touch = match touches.iter().rposition(|touch| touch.item == item) {
@@ -217,16 +233,12 @@ impl Concurrency {
             }
             None => {
                 self.touches += 1;
-                touches.push(Touch { item, reads: 0, writes: 0, atomics: 0 });
+                touches.push(Touch { item, reads: 0, writes: 0, atomics: 0, silent: 0 });
                 let last = touches.len() - 1;
                 &mut touches[last]
             }
         };
-        *match access {
-            Access::Read => &mut touch.reads,
-            Access::Write => &mut touch.writes,
-            Access::Atomic => &mut touch.atomics,
-        } |= bytes;
+        *of(touch) |= bytes;
     }
 
     /// The pairs of items whose accesses nothing orders, one of each, in order.

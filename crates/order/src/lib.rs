@@ -47,7 +47,7 @@ mod table;
 pub mod trace;
 pub mod tracker;
 
-pub use omit::{CodeChange, Omission, OrderEvent};
+pub use omit::{CodeChange, Omission, Omitted, OrderEvent};
 pub use table::{Cache, CacheSet, Event, Level, Table, Unit, UnitSet};
 pub use trace::{Removals, Trace, spaced};
 pub use tracker::{Access, Hazard, Missing, Side, Tracker};

@@ -18,8 +18,24 @@ pub struct OrderEvent {
     pub front: u32,
     /// Its number among the front end's events.
     pub index: u32,
+    /// Number of the work that the front end has begun before it.
+    pub after: u32,
     /// Its kind, for statistics.
     pub kind: &'static str,
+}
+
+/// Events that a run goes without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Omitted {
+    /// One event.
+    Event(OrderEvent),
+    /// All events of a front end between two pieces of work: after the first ones, up to a number.
+    Barrier {
+        /// The front end.
+        front: u32,
+        /// The number of the work before.
+        after: u32,
+    },
 }
 
 /// An instruction of a program without its wait for other instructions: bytes that a tool writes over it.
@@ -37,8 +53,9 @@ pub struct CodeChange {
 
 #[derive(Debug, Default)]
 struct State {
-    omitted: Option<OrderEvent>,
-    counts: BTreeMap<u32, u32>,
+    omitted: Option<Omitted>,
+    /// By front end: events, and work.
+    counts: BTreeMap<u32, [u32; 2]>,
     events: Vec<OrderEvent>,
 }
 
@@ -54,13 +71,13 @@ impl Omission {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run without an event of an earlier one, or with all of them.
-    pub fn begin(&self, omitted: Option<OrderEvent>) {
+    /// Begins a run without events of an earlier one, or with all of them.
+    pub fn begin(&self, omitted: Option<Omitted>) {
         *self.state() = State { omitted, ..State::default() };
         self.counts.store(true, Ordering::Relaxed);
     }
 
-    /// The events of the run since [`Omission::begin`], the one that was left out as well.
+    /// The events of the run since [`Omission::begin`], those that were left out as well.
     #[must_use]
     pub fn events(&self) -> Vec<OrderEvent> {
         self.state().events.clone()
@@ -72,13 +89,26 @@ impl Omission {
             return false;
         }
         let mut state = self.state();
-        let count = state.counts.entry(front).or_default();
-        let event = OrderEvent { front, index: *count, kind };
-        *count = count.saturating_add(1);
+        let [index, after] = *state.counts.entry(front).or_default();
+        let event = OrderEvent { front, index, after, kind };
+        state.counts.insert(front, [index.saturating_add(1), after]);
         if state.events.len() < MAX_EVENTS {
             state.events.push(event);
         }
-        state.omitted == Some(event)
+        match state.omitted {
+            Some(Omitted::Event(omitted)) => omitted == event,
+            Some(Omitted::Barrier { front: of, after: at }) => (of, at) == (front, after),
+            None => false,
+        }
+    }
+
+    /// Counts work that a front end begins.
+    pub fn work(&self, front: u32) {
+        if self.counts.load(Ordering::Relaxed) {
+            let mut state = self.state();
+            let [_, work] = state.counts.entry(front).or_default();
+            *work = work.saturating_add(1);
+        }
     }
 }
 
@@ -95,11 +125,18 @@ mod tests {
         omission.begin(None);
         assert_eq!(run([0, 0, 1, 1]), [false; 4]);
         let event = omission.events()[1];
-        assert_eq!(event, OrderEvent { front: 0, index: 1, kind: "wait" });
-        omission.begin(Some(event));
+        assert_eq!(event, OrderEvent { front: 0, index: 1, after: 0, kind: "wait" });
+        omission.begin(Some(Omitted::Event(event)));
         assert_eq!(run([1, 0, 1, 0]), [false, false, false, true]);
         assert_eq!(omission.events().len(), 4);
-        omission.begin(Some(OrderEvent { kind: "flush", ..event }));
+        omission.begin(Some(Omitted::Event(OrderEvent { kind: "flush", ..event })));
         assert_eq!(run([0, 0, 1, 1]), [false; 4]);
+        // All events between two pieces of work.
+        omission.begin(Some(Omitted::Barrier { front: 0, after: 1 }));
+        assert_eq!(run([0, 0, 1, 1]), [false; 4]);
+        omission.work(0);
+        assert_eq!(run([0, 1, 0, 1]), [true, false, true, false]);
+        omission.work(0);
+        assert_eq!(run([0; 4]), [false; 4]);
     }
 }

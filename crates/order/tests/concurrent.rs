@@ -178,6 +178,27 @@ fn a_race_names_both_accesses() {
     assert!(work.races().is_empty() && work.count() == 0);
 }
 
+/// A write of the value that is there matters only if another item changes it later: in the other order it would not stay.
+#[test]
+fn silent_writes_race_with_later_changes() {
+    type Step = fn(&mut Concurrency);
+    let silent: Step = |work| work.silent_write(0x1000, 4);
+    let write: Step = |work| work.access(Access::Write, 0x1000, 4);
+    let add: Step = |work| work.access(Access::Atomic, 0x1000, 4);
+    let read: Step = |work| work.access(Access::Read, 0x1000, 4);
+    let races = |first: Step, second: Step| {
+        let mut work = Concurrency::default();
+        for step in [first, second] {
+            work.begin(&[]);
+            step(&mut work);
+        }
+        work.races().len()
+    };
+    assert_eq!([races(silent, write), races(silent, add)], [1, 1]);
+    let ordered = [(write, silent), (silent, silent), (silent, read), (read, silent)];
+    assert_eq!(ordered.map(|(first, second)| races(first, second)), [0; 4]);
+}
+
 #[test]
 fn sequences_that_are_too_long_say_so() {
     let mut work = Concurrency::default();

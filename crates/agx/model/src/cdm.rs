@@ -28,6 +28,7 @@ pub fn run(gpu: &Gpu, vm: &AddressSpace, job: &ComputeJob) -> Result<JobStats, J
         }
         match stream.block_type()? {
             0 => {
+                gpu.omission.work(0);
                 launches.read(&stream);
                 let (launch, size) = Launch::at(gpu, &stream)?;
                 launches.begin(launch, &stream)?;

@@ -38,7 +38,7 @@ pub use job::{
 pub use gpu::{Gpu, MAX_WORKERS, Options, POISON};
 pub use order::{Barriers, CommandKind, OrderChecker, Running};
 pub use tepui_hostvec::Target;
-pub use tepui_order::{CodeChange, Omission, OrderEvent};
+pub use tepui_order::{CodeChange, Omission, Omitted, OrderEvent};
 pub use usc::code::Fingerprint;
 pub use usc::launch::Grid;
 pub use watch::{

@@ -16,6 +16,9 @@ use tepui_softgpu::AccessObserver;
 
 use crate::job::{ProgramPoint, Report, ReportKind};
 
+/// The unit that stores are reported as which leave memory as it is.
+pub(crate) const SILENT_WRITE: u8 = 1;
+
 /// Limit on the races that a submission's report names.
 const MAX_RACES: usize = 64;
 
@@ -225,10 +228,12 @@ impl State {
 }
 
 impl AccessObserver for OrderChecker {
-    fn access(&self, _: u8, access: tepui_softgpu::Access, address: u64, bytes: u64) {
+    fn access(&self, unit: u8, access: tepui_softgpu::Access, address: u64, bytes: u64) {
         let mut state = lock(&self.state);
-        if state.runs {
-            state.work.access(access.into(), address, bytes);
+        match unit {
+            _ if !state.runs => {}
+            SILENT_WRITE => state.work.silent_write(address, bytes),
+            _ => state.work.access(access.into(), address, bytes),
         }
     }
 }

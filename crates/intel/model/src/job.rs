@@ -31,8 +31,8 @@ pub struct JobStats {
     /// The reports of the checker, each only once in the GPU's life.
     pub reports: Vec<Report>,
     /// Flushes, invalidations and stalls by name: how many there were, and without how many the checker reports
-    /// something. Empty if it was not asked for, or the batch has reports as it is.
-    pub removals: BTreeMap<String, Removals>,
+    /// something. None if it was not asked for, or the batch cannot be judged: it has reports as it is, or several results.
+    pub removals: Option<BTreeMap<String, Removals>>,
 }
 
 /// Kinds of reports.

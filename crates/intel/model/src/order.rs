@@ -256,16 +256,17 @@ impl OrderChecker {
         state.next_access();
     }
 
-    /// Ends a batch; its reports, and for each kind of event how many removals would be reported.
-    pub fn end(&self) -> (Vec<Report>, BTreeMap<String, Removals>) {
+    /// Ends a batch; its reports, and for each kind of event how many removals would be reported, if it can be judged.
+    pub fn end(&self) -> (Vec<Report>, Option<BTreeMap<String, Removals>>) {
         let mut state = lock(&self.state);
         state.runs = false;
         let hazards = state.tracker.take();
         let reports = hazards.iter().map(|hazard| state.report(self.generation, hazard)).collect();
-        let trace = state.trace.as_ref().filter(|trace| !trace.is_truncated());
-        let removals = trace
-            .map(|trace| trace.removals(table(self.generation), REMOVAL_SEEDS, self.max_removals));
-        (reports, removals.unwrap_or_default())
+        let trace = state.trace.as_ref();
+        let removals = trace.and_then(|trace| {
+            trace.removals(table(self.generation), REMOVAL_SEEDS, self.max_removals)
+        });
+        (reports, removals)
     }
 }
 

@@ -142,6 +142,7 @@ fn chain(
         }
         let place = at;
         let header = header(vm, place).map_err(placed(place))?;
+        gpu.omission.work(0);
         let header = omit::job(header, |kind| gpu.omission.omits(0, kind));
         stats.commands += 1;
         for dependency in [header.dependency_1, header.dependency_2] {

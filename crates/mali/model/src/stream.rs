@@ -165,6 +165,9 @@ impl FrontEnd<'_> {
         if !is_wait {
             self.observe(at, opcode, &bytes)?;
         }
+        if opcode.is_some_and(relaxed::is_held) {
+            self.gpu.omission.work(self.number as u32);
+        }
         let step = match opcode.filter(|&op| self.choices.is_some() && relaxed::is_held(op)) {
             Some(opcode) => {
                 let registers = self.queue.front.registers;

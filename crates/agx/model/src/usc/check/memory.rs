@@ -5,6 +5,7 @@ use tepui_softgpu::Access;
 use super::race::{How, Mark, PAGE_BYTES};
 use super::{lanes, verb};
 use crate::job::ReportKind;
+use crate::order::SILENT_WRITE;
 use crate::usc::exec::Lanes;
 use crate::usc::exec::gather::get;
 use crate::usc::row::{LANES, Row};
@@ -115,7 +116,7 @@ fn unbound_writes(
     }
 }
 
-/// Tells the checker of order what an instruction accesses. A store that leaves memory as it was counts as none.
+/// Tells the checker of order what an instruction accesses, and of a store whether it leaves memory as it is.
 fn observe(
     l: &mut Lanes<'_, '_>,
     exec: u32,
@@ -129,8 +130,9 @@ fn observe(
         let address = addresses[i].wrapping_add(at);
         let silent =
             row.is_some_and(|row| value(l, address, element) == Some(row.0[i] & bits(element)));
-        if !silent && l.port.vm.translate(address, access).is_ok() {
-            l.port.vm.report_access(0, access, address, element.into());
+        if l.port.vm.translate(address, access).is_ok() {
+            let unit = if silent { SILENT_WRITE } else { 0 };
+            l.port.vm.report_access(unit, access, address, element.into());
         }
     }
 }
