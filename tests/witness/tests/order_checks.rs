@@ -43,21 +43,21 @@ const ROWS: [Row; 5] = [
         gpu: "skl",
         device: "Intel",
         icd: None,
-        cases: &["commands/chain_barriers", "passes/layers_stencil"],
+        cases: &["commands/chain_barriers", "commands/copy"],
     },
     Row {
         name: "tepui-tgl",
         gpu: "tgl",
         device: "Intel",
         icd: None,
-        cases: &["commands/chain_barriers", "algorithms/bitonic_global"],
+        cases: &["commands/chain_barriers", "commands/chain_events"],
     },
     Row {
         name: "tepui-mali",
         gpu: "mali-g610",
         device: "Mali-G610",
         icd: None,
-        cases: &["commands/chain_barriers", "commands/chain_events", "algorithms/bitonic_global"],
+        cases: &["commands/chain_barriers", "commands/chain_events", "algorithms/scan"],
     },
 ];
 
