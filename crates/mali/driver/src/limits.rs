@@ -258,7 +258,6 @@ fn limits() -> vk::PhysicalDeviceLimits {
         optimal_buffer_copy_offset_alignment: 64,
         optimal_buffer_copy_row_pitch_alignment: 64,
         non_coherent_atom_size: 64,
-        ..Default::default()
     }
 }
 
@@ -475,6 +474,13 @@ fn property_chain(chip: &Chip) -> Answers {
         },
         v12: vk::PhysicalDeviceVulkan12Properties {
             driver_id: DRIVER,
+            // Clients hide drivers that name no suite.
+            conformance_version: vk::ConformanceVersion {
+                major: 1,
+                minor: 3,
+                subminor: 0,
+                patch: 0,
+            },
             filter_minmax_single_component_formats: TRUE,
             filter_minmax_image_component_mapping: TRUE,
             supported_depth_resolve_modes: stencil_modes | vk::ResolveModeFlags::AVERAGE,

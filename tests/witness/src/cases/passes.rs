@@ -134,6 +134,8 @@ fn two_subpasses(
     samples: vk::SampleCountFlags,
 ) -> Result<RenderPass> {
     let general = vk::ImageLayout::GENERAL;
+    // What is resolved is not stored itself.
+    let [keep, drop] = [vk::AttachmentStoreOp::STORE, vk::AttachmentStoreOp::DONT_CARE];
     let attachments: Vec<_> = (0..)
         .zip(images)
         .map(|(i, image)| {
@@ -141,7 +143,7 @@ fn two_subpasses(
                 .format(image.spec.format)
                 .samples(if i == 3 { ONE } else { samples })
                 .load_op(vk::AttachmentLoadOp::CLEAR)
-                .store_op(vk::AttachmentStoreOp::STORE)
+                .store_op(if i == 3 || images.len() == 3 { keep } else { drop })
                 .initial_layout(general)
                 .final_layout(general)
         })

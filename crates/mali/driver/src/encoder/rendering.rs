@@ -89,6 +89,11 @@ fn attachments(r: &Rendering<Mali>) -> impl Iterator<Item = &Attachment<Mali>> {
     r.colours.iter().flatten().chain(&r.depth).chain(&r.stencil)
 }
 
+/// Whether tiles are stored. What is resolved is, since the programs that resolve read memory.
+fn stores(a: &Attachment<Mali>) -> bool {
+    a.store == vk::AttachmentStoreOp::STORE || a.resolve.is_some()
+}
+
 impl Targets {
     fn new(rendering: &Rendering<Mali>) -> Targets {
         let area = &rendering.area;
@@ -142,7 +147,7 @@ impl Targets {
     fn keeps(&self, a: &Attachment<Mali>) -> bool {
         match a.load {
             vk::AttachmentLoadOp::LOAD => true,
-            _ => self.is_partial && a.store == vk::AttachmentStoreOp::STORE,
+            _ => self.is_partial && stores(a),
         }
     }
 
@@ -156,7 +161,7 @@ impl Targets {
             level: image.level,
             layer: image.layer,
             clear: self.clears(a).then_some(a.clear),
-            store: a.store == vk::AttachmentStoreOp::STORE,
+            store: stores(a),
         }
     }
 
