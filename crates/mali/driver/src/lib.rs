@@ -225,8 +225,8 @@ impl Backend for Mali {
 
     fn is_rendered(device: &Arc<Device>, format: Format) -> bool {
         // The kernel does not say the chip's features; all that are rendered to are in all chips of an architecture.
-        let all = u32::MAX;
-        format::is_rendered(device.kernel.chip, all, format)
+        let (chip, all) = (device.kernel.chip, u32::MAX);
+        !kernel::has_job_manager(chip) && format::is_rendered(chip, all, format)
     }
 
     fn plane(image: &Image, aspect: vk::ImageAspectFlags) -> usize {
