@@ -286,7 +286,7 @@ fn swap(vm: &AddressSpace, address: u64, bytes: &mut [u8]) {
     for (at, byte) in (address..).zip(bytes) {
         if let Ok(host) = vm.translate(at, Access::Read) {
             // SAFETY: the byte is bound, and nothing else runs on this memory now.
-            unsafe { std::mem::swap(&mut *host, byte) };
+            unsafe { std::ptr::swap(host, byte) };
         }
     }
 }

@@ -73,6 +73,7 @@ fn each_pass_keeps_the_meaning() {
             // Of fragment shaders, of compute shaders with quads, and of branches on push constants:
             // these have filetests.
             "flatten_discards",
+            "side_effects",
             "lower_quads",
             // Of vertex shaders of several views.
             "multiview",

@@ -68,7 +68,6 @@ rules! {
     CselCondition "csel needs a condition";
     CselTypes "csel has operands of type F";
     SendSource "a message comes from general registers, directly addressed";
-    SendRegion "the payload of a send on Gen9 has the region <0,1,0>: the extended descriptor has those bits";
     SendEnd "a message that ends the thread comes from g112 to g127";
     SendOverlap "the payloads of a split send must not overlap";
     SendLastRegister "a response that reaches g127 must not overlap the payload";
@@ -310,9 +309,6 @@ fn messages(inst: &Inst, broken: &mut impl FnMut(Rule, bool)) {
     if inst.form() == Form::Send {
         let first = register(src0.location);
         broken(Rule::SendSource, first.is_none());
-        // source: Mesa, brw_eu_emit.c (`brw_set_desc_ex` overwrites the region); iga64 prints the bits as the descriptor
-        let has_region = inst.generation == Generation::Gen9 && src0.region != Region::SCALAR;
-        broken(Rule::SendRegion, has_region);
         if let (Some(from), Some(to)) = (first, register(inst.dst.location)) {
             let reaches = to + u32::from(response) > 127;
             broken(Rule::SendLastRegister, reaches && from + payload > to);

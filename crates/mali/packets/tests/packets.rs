@@ -27,7 +27,7 @@ fn names_are_unique() {
         assert!(tepui_mali_packets::find(info.name).is_some());
         info.default_bytes().unwrap_or_else(|problem| panic!("{problem:?}"));
     }
-    assert_eq!(seen.len(), 39 + 7 + 3 + 12 + 7 + 5 + 4 + 14 + 7 + 2);
+    assert_eq!(seen.len(), 39 + 7 + 3 + 12 + 7 + 5 + 5 + 14 + 7 + 2);
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Cache {
         let mut all = Vec::new();
         for program in decoded.programs.values() {
             for placed in program.code.placed() {
-                let Some(Inst::Wait(mut wait)) = placed.inst.clone() else { continue };
+                let Some(Inst::Wait(mut wait)) = placed.inst else { continue };
                 wait.slot ^= 1;
                 let Ok(encoded) = Inst::Wait(wait).encode() else { continue };
                 all.push(CodeChange {

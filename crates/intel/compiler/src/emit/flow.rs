@@ -222,7 +222,8 @@ fn end_loop(e: &mut Emit, blocks: &[CodeBlock<mir::Inst>]) {
             let last =
                 ends.last().copied().filter(|_| !continues).filter(|&at| e.ends_with_break(at));
             let stays = last.map(|at| {
-                (ends.pop(), pending.retain(|&p| p != at));
+                ends.pop();
+                pending.retain(|&p| p != at);
                 let Predicate { control, inverse } = e.pop_branch().predicate;
                 Predicate { control, inverse: !inverse }
             });

@@ -184,7 +184,8 @@ impl Emit {
         {
             inst.src[1].region = Region::SCALAR;
         }
-        // The extended descriptor of Skylake's messages of one payload has the bits of its region.
+        // The extended descriptor of Skylake's messages of one payload has the bits of its region. source: Mesa, brw_eu_emit.c
+        // (`brw_set_desc_ex` overwrites the region); `iga64` prints the bits as the descriptor.
         if inst.form() == Form::Send {
             inst.src[0].region = Region::SCALAR;
         }

@@ -57,7 +57,7 @@ void main() { o = rows[int(gl_FragCoord.x) & 3]; }";
         let picture = case.draw(&programs, width);
         let mut drawn = 0;
         for (k, got) in (0u32..).zip(&picture.colours[0]) {
-            let first = (k % SIDE & 3) as f32 * 4.0;
+            let first = ((k % SIDE) & 3) as f32 * 4.0;
             let want = [1.0, 2.0, 3.0, 4.0].map(|n| (first + n).to_bits());
             assert!([[0; 4], want].contains(got), "{width}: {k}: {got:x?}");
             drawn += u32::from(*got == want);

@@ -5,7 +5,7 @@
 use tepui_compiler_test::images::{QUADS, divides_quads};
 use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
 use tepui_ir::Shader;
-use tepui_ir::interp::Memory;
+use tepui_ir::interp::{Memory, Slot};
 use tepui_mali_analysis::{Code, check as check_slots};
 use tepui_mali_bare::image::Picture;
 use tepui_mali_bare::{Bindings, Error, Machine};
@@ -120,12 +120,20 @@ fn bindings(s: &Shader, m: &Memory) -> Bindings {
         let r = s.resources.values().find(|r| (r.set, r.binding) == (slot.0, slot.1))?;
         Some((slot, Picture::new(data.clone(), r)))
     });
+    let layout = Layout::of(s);
+    // In modules without bindings, buffers, images and samplers have the same one.
+    let is_free = |&(set, binding, element): &Slot| {
+        layout.find(set, binding).is_some_and(|place| place.sampler > 0)
+            || !m.buffers.contains_key(&(set, binding, element))
+                && !m.images.contains_key(&(set, binding, element))
+    };
+    let samplers = m.samplers.iter().filter(|(slot, _)| is_free(slot));
     Bindings {
         buffers: m.buffers.iter().map(|(&k, v)| (k, v.clone())).collect(),
         images: images.collect(),
-        samplers: m.samplers.iter().map(|(&k, &v)| (k, v)).collect(),
+        samplers: samplers.map(|(&k, &v)| (k, v)).collect(),
         push: m.push.clone(),
-        layout: Layout::of(s),
+        layout,
     }
 }
 
