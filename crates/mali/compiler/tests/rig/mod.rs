@@ -4,8 +4,8 @@
 
 use tepui_compiler_test::images::{QUADS, divides_quads};
 use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
-use tepui_ir::Shader;
 use tepui_ir::interp::{Memory, Slot};
+use tepui_ir::{Attrs, ResKind, Resource, Shader};
 use tepui_mali_analysis::{Code, check as check_slots};
 use tepui_mali_bare::image::Picture;
 use tepui_mali_bare::{Bindings, Error, Machine};
@@ -114,26 +114,42 @@ impl Model {
     }
 }
 
+const BUFFERS: &[ResKind] = &[ResKind::UniformBuffer, ResKind::StorageBuffer];
+const SAMPLERS: &[ResKind] = &[ResKind::Sampler, ResKind::CombinedTextureSampler];
+const IMAGES: &[ResKind] = &[
+    ResKind::CombinedTextureSampler,
+    ResKind::Texture,
+    ResKind::StorageImage,
+    ResKind::UniformTexelBuffer,
+    ResKind::StorageTexelBuffer,
+    ResKind::InputAttachment,
+];
+
 /// The bindings of a shader.
 fn bindings(s: &Shader, m: &Memory) -> Bindings {
-    let images = m.images.iter().filter_map(|(&slot, data)| {
-        let r = s.resources.values().find(|r| (r.set, r.binding) == (slot.0, slot.1))?;
-        Some((slot, Picture::new(data.clone(), r)))
+    // In modules without bindings, several resources have the same one: those that the shader uses are bound.
+    let mut used = Vec::new();
+    s.walk(|s, _, i| {
+        if let Attrs::Res(r, _) = s.insts[i].attrs {
+            used.push(r);
+        }
     });
-    let layout = Layout::of(s);
-    // In modules without bindings, buffers, images and samplers have the same one.
-    let is_free = |&(set, binding, element): &Slot| {
-        layout.find(set, binding).is_some_and(|place| place.sampler > 0)
-            || !m.buffers.contains_key(&(set, binding, element))
-                && !m.images.contains_key(&(set, binding, element))
+    let resource = |slot: &Slot, kinds: &[ResKind]| {
+        let of_slot = |r: &&Resource| (r.set, r.binding) == (slot.0, slot.1);
+        let all = used.iter().map(|&r| &s.resources[r]);
+        all.filter(of_slot).find(|r| kinds.contains(&r.kind))
     };
-    let samplers = m.samplers.iter().filter(|(slot, _)| is_free(slot));
+    let images = m.images.iter().filter_map(|(&slot, data)| {
+        Some((slot, Picture::new(data.clone(), resource(&slot, IMAGES)?)))
+    });
+    let buffers = m.buffers.iter().filter(|(slot, _)| resource(slot, BUFFERS).is_some());
+    let samplers = m.samplers.iter().filter(|(slot, _)| resource(slot, SAMPLERS).is_some());
     Bindings {
-        buffers: m.buffers.iter().map(|(&k, v)| (k, v.clone())).collect(),
+        buffers: buffers.map(|(&k, v)| (k, v.clone())).collect(),
         images: images.collect(),
         samplers: samplers.map(|(&k, &v)| (k, v)).collect(),
+        layout: Layout::of(s),
         push: m.push.clone(),
-        layout,
     }
 }
 
