@@ -133,7 +133,7 @@ impl RenderNode {
     /// Executes a request; pointers in `arg` must be valid for what the request does with them.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     ///
     /// # Safety
     /// The kernel reads and writes through pointers in `arg`.
@@ -163,7 +163,7 @@ impl RenderNode {
     /// Executes a driver's request by number.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     ///
     /// # Safety
     /// As for [`RenderNode::request`].
@@ -241,7 +241,7 @@ impl RenderNode {
     /// Name of the kernel's driver.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn driver(&self) -> Result<String, Errno> {
         let mut name = [0u8; 64];
         let mut version =
@@ -274,7 +274,7 @@ impl RenderNode {
     /// A file descriptor of a buffer.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn export_buffer(&self, handle: u32) -> Result<OwnedFd, Errno> {
         let flags = (libc::O_CLOEXEC | libc::O_RDWR) as u32;
         let mut arg = core::PrimeHandle { handle, flags, fd: -1 };
@@ -299,7 +299,7 @@ impl RenderNode {
     /// A new sync object, signalled or not.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn create_sync(&self, signalled: bool) -> Result<u32, Errno> {
         let flags = if signalled { core::SYNCOBJ_CREATE_SIGNALED } else { 0 };
         let mut arg = core::SyncobjCreate { handle: 0, flags };
@@ -315,7 +315,7 @@ impl RenderNode {
     /// Removes the fences of sync objects.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn reset_syncs(&self, handles: &[u32]) -> Result<(), Errno> {
         self.core(Core::SyncobjReset, &mut array(handles))
     }
@@ -323,7 +323,7 @@ impl RenderNode {
     /// Signals sync objects.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn signal_syncs(&self, handles: &[u32]) -> Result<(), Errno> {
         self.core(Core::SyncobjSignal, &mut array(handles))
     }
@@ -331,7 +331,7 @@ impl RenderNode {
     /// Signals a point of a timeline.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn signal_point(&self, handle: u32, point: u64) -> Result<(), Errno> {
         let (handles, points) = ([handle], [point]);
         self.core(Core::SyncobjTimelineSignal, &mut points_of(&handles, &points))
@@ -340,7 +340,7 @@ impl RenderNode {
     /// Puts the fence of a sync object's point into another's; points of binary ones are 0.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn transfer_sync(&self, from: (u32, u64), to: (u32, u64)) -> Result<(), Errno> {
         let mut arg = core::SyncobjTransfer {
             src_handle: from.0,
@@ -356,7 +356,7 @@ impl RenderNode {
     /// The last point of a timeline that is signalled.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn query_point(&self, handle: u32) -> Result<u64, Errno> {
         let (handles, mut points) = ([handle], [0u64]);
         let mut arg = points_of(&handles, &points);
@@ -390,7 +390,7 @@ impl RenderNode {
     /// A file descriptor of a sync object, or of the fence that it holds (a sync file).
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn export_sync(&self, handle: u32, sync_file: bool) -> Result<OwnedFd, Errno> {
         let flags = if sync_file { core::SYNCOBJ_FD_SYNC_FILE } else { 0 };
         let mut arg = core::SyncobjHandle { handle, flags, fd: -1, ..Default::default() };
@@ -412,7 +412,7 @@ impl RenderNode {
     /// Puts the fence of a sync file into a sync object.
     ///
     /// # Errors
-    /// Those of the request.
+    /// Errors of the request.
     pub fn import_sync_file(&self, handle: u32, fd: RawFd) -> Result<(), Errno> {
         let flags = core::SYNCOBJ_FD_SYNC_FILE;
         let mut arg = core::SyncobjHandle { handle, flags, fd, ..Default::default() };

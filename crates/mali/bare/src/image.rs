@@ -25,7 +25,7 @@ pub struct Picture {
     pub dim: Dim,
     /// The kind of texels.
     pub kind: NumKind,
-    /// Whether it is a storage image or storage texel buffer.
+    /// Storage images and storage texel buffers have it.
     pub storage: bool,
 }
 

@@ -225,7 +225,7 @@ fn job(e: &ShaderEnvironment, size: [u32; 3], groups: [u32; 3]) -> Result<Vec<u8
     Ok([pack(&header)?, pack(&payload)?].concat())
 }
 
-/// Where buffers and images are in memory, and the descriptors of all bindings.
+/// Places of buffers and images in memory, and the descriptors of all bindings.
 struct Places {
     buffers: BTreeMap<Slot, u64>,
     /// Addresses and bytes.

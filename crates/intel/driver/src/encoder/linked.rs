@@ -207,7 +207,7 @@ impl Packets {
     /// Makes the bytes of a rule for programs, if they are not there or state besides programs has changed.
     ///
     /// # Errors
-    /// Those of `make`, which gets memory that it may reuse.
+    /// Errors of `make`, which gets memory that it may reuse.
     pub fn make(
         &self,
         linked: &mut Linked,

@@ -69,7 +69,7 @@ struct Lookup {
     lod: LodMode,
 }
 
-/// What is applied to a computed level of detail.
+/// Bias and bounds of a computed level of detail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LodRange {
     /// Nothing.

@@ -26,9 +26,9 @@ push_words! {
         pub condition: Long,
         /// Address of the uniform with the number of workgroups in x.
         pub count_x: Long,
-        /// The same in y.
+        /// Address of that in y.
         pub count_y: Long,
-        /// The same in z.
+        /// Address of that in z.
         pub count_z: Long,
         /// Whether the dispatch happens if the word is zero, rather than if it is not.
         pub inverted: u32,

@@ -34,7 +34,7 @@ pub fn moved(
 }
 
 impl Locations {
-    /// Those of a state for targets of some formats; `reads` says whether the program has input attachments.
+    /// Locations of a state for targets of some formats; `reads` says whether the program has input attachments.
     pub fn new(
         s: &GraphicsState,
         formats: &[Option<Format>; MAX_COLOURS],

@@ -202,7 +202,7 @@ pub fn flags(
     Ok([word(&first)?, word(&second)?])
 }
 
-/// What a vertex program adds to the flags of primitives.
+/// Outputs of a vertex program that are in the flags of primitives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outputs {
     /// Point sizes are stored.

@@ -97,7 +97,7 @@ pub struct Properties {
     pub max_threads: u32,
 }
 
-/// What differs between the kernel's drivers.
+/// The part that differs between the kernel's drivers.
 trait Interface: Send + Sync {
     /// A handle of a new buffer of zeros, for a window; one that is exported if `shareable`.
     fn create(&self, node: &RenderNode, size: u64, window: Window, shareable: bool) -> Result<u32>;

@@ -59,7 +59,7 @@ fn map_offset(node: &RenderNode, handle: u32) -> std::result::Result<u64, Errno>
     Ok(map.offset)
 }
 
-/// What submissions share, held while submitting.
+/// State that submissions share, held while submitting.
 struct Submissions {
     /// Number of the last one.
     last: u64,
