@@ -328,6 +328,8 @@ impl Select<'_> {
         let first = usize::from(slot.component);
         let outputs = &mut self.outputs;
         let colour = match (slot.loc, slot.index) {
+            // No target takes it.
+            (IoLoc::Location(n), _) if usize::from(n) >= TARGETS => return Ok(()),
             (IoLoc::Location(_), 1) => outputs.second.get_or_insert([Comp::Undef; 4]),
             (IoLoc::Location(n), _) => {
                 let entry = outputs.colours.entry(n).or_insert(([Comp::Undef; 4], slot.kind));
