@@ -287,3 +287,20 @@ fn addresses_in_a0_are_known_to_the_tracker() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].register, ScoreboardRegister::General(30));
 }
+
+#[test]
+fn a_wait_with_a_mask_for_sources_counts_in_its_block() {
+    // A message without a mask reads g21, which an instruction with a mask writes; its response is not waited for.
+    let mut message = send(40, 21, token(6, Token::Set));
+    message.no_mask = true;
+    let write = "add(8) g21<1>D g30<8,8,1>D g31<8,8,1>D { align1 1Q };";
+    let waits = with(text(write), token(6, Token::Src));
+    assert_eq!(kinds(&[message, waits]), []);
+    let missing = (1, 0, Hazard::WriteAfterRead, Missing::TokenRead(6));
+    assert_eq!(kinds(&[message, text(write)]), [missing]);
+    // Without a mask it executes where the one that waits does not.
+    let mut unmasked = text("add(8) g21<1>D g32<8,8,1>D g33<8,8,1>D { align1 WE_all 1Q };");
+    unmasked.swsb = Swsb::NONE;
+    let missing = (2, 0, Hazard::WriteAfterRead, Missing::WithoutMask);
+    assert_eq!(kinds(&[message, waits, unmasked]), [missing]);
+}

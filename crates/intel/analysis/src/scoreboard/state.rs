@@ -117,6 +117,8 @@ struct Pending {
     dst: bool,
     /// The block in which an instruction with a mask waited for it, where that counts for instructions with a mask only.
     waited_in: Option<u32>,
+    /// The block in which such an instruction waited for its sources to be read.
+    read_in: Option<u32>,
 }
 
 /// A pair of accesses that is not ordered.
@@ -131,7 +133,9 @@ pub struct Conflict {
 impl Conflict {
     /// The finding of the instruction that has it.
     pub fn finding(&self, consumer: usize) -> Finding {
-        let missing = match (self.pending.waited_in, self.out_of_order, self.pending.token) {
+        let read_in = self.pending.read_in.filter(|_| self.hazard == Hazard::WriteAfterRead);
+        let waited_in = self.pending.waited_in.or(read_in);
+        let missing = match (waited_in, self.out_of_order, self.pending.token) {
             (Some(_), ..) => Missing::WithoutMask,
             (None, false, _) => Missing::Distance(self.pending.distance.min(7)),
             (None, true, None) => Missing::Token,
@@ -161,8 +165,10 @@ impl State {
     /// Enters a block: a wait in it the last time round a loop was with other channels.
     pub fn enter(&mut self, block: u32) {
         for pending in &mut self.pending {
-            if pending.waited_in == Some(block) {
-                pending.waited_in = Some(u32::MAX);
+            for place in [&mut pending.waited_in, &mut pending.read_in] {
+                if *place == Some(block) {
+                    *place = Some(u32::MAX);
+                }
             }
         }
     }
@@ -191,9 +197,7 @@ impl State {
                 _ => return true,
             };
             if rules.masked_waits && producer.no_mask && !own.no_mask {
-                if !dst {
-                    pending.waited_in = Some(block);
-                }
+                *(if dst { &mut pending.read_in } else { &mut pending.waited_in }) = Some(block);
                 return true;
             }
             (pending.src, pending.dst) = (src, dst);
@@ -242,7 +246,8 @@ impl State {
                     report(Hazard::WriteAfterWrite, own.writes() & producer.writes(), 0);
                 }
             }
-            if pending.src && !ordered {
+            let is_read = pending.read_in == Some(block) && !own.no_mask;
+            if pending.src && !ordered && !is_read {
                 report(Hazard::WriteAfterRead, own.writes() & producer.reads(), 0);
             }
         }
@@ -275,6 +280,7 @@ impl State {
             src: own.reads() != 0,
             dst: own.writes() != 0 || own.special_writes != 0,
             waited_in: None,
+            read_in: None,
         };
         // One that is pending from the last time round a loop is older.
         match self.pending.binary_search_by_key(&producer, |pending| pending.producer) {
@@ -295,6 +301,7 @@ impl State {
                 }
                 Ok(at) => {
                     let ours = &mut self.pending[at];
+                    let both = |a: Option<u32>, b: Option<u32>| a.and(b).and(a);
                     let joined = Pending {
                         producer: ours.producer,
                         distance: ours.distance.min(theirs.distance),
@@ -302,7 +309,8 @@ impl State {
                         src: ours.src || theirs.src,
                         dst: ours.dst || theirs.dst,
                         // Of two blocks one is as good as the other: neither is the one that begins here.
-                        waited_in: ours.waited_in.and(theirs.waited_in).and(ours.waited_in),
+                        waited_in: both(ours.waited_in, theirs.waited_in),
+                        read_in: both(ours.read_in, theirs.read_in),
                     };
                     changed |= joined != *ours;
                     *ours = joined;
