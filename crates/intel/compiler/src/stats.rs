@@ -4,7 +4,7 @@ use crate::emit::listing::Listing;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tepui_intel_isa::descriptor::STATELESS_NON_COHERENT;
-use tepui_intel_isa::message::Descriptor;
+use tepui_intel_isa::message::{Descriptor, response_registers};
 use tepui_intel_isa::{Desc, Inst, Opcode, SyncFunction};
 use tepui_regalloc::spill::Spilled;
 
@@ -56,7 +56,7 @@ fn message(inst: &Inst) -> Option<Message> {
     Some(match Descriptor::decode(inst.send.sfid, desc) {
         Descriptor::Scratch { .. } => Message::Spill,
         Descriptor::Data0 { surface: STATELESS_NON_COHERENT, .. } => {
-            Message::Array(desc >> 20 & 0x1f == 0)
+            Message::Array(response_registers(desc) == 0)
         }
         _ => Message::Other,
     })

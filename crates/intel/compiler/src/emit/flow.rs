@@ -224,7 +224,8 @@ fn end_loop(e: &mut Emit, blocks: &[CodeBlock<mir::Inst>]) {
             let stays = last.map(|at| {
                 ends.pop();
                 pending.retain(|&p| p != at);
-                let Predicate { control, inverse } = e.pop_branch().predicate;
+                let Predicate { control, inverse } = e.out.insts[at].predicate;
+                e.drop_branch();
                 Predicate { control, inverse: !inverse }
             });
             (e.branch(Opcode::While, stays), first)
@@ -274,10 +275,10 @@ impl Emit {
     }
 
     /// Takes the last instruction back.
-    fn pop_branch(&mut self) -> Inst {
+    fn drop_branch(&mut self) {
         self.out.targets.pop();
         self.out.origins.pop();
-        self.out.insts.pop().unwrap_or(Inst::new(self.generation, Opcode::Nop))
+        self.out.insts.pop();
     }
 
     /// Suspends the channels of squares that have no bit in a flag.

@@ -5,8 +5,8 @@
 //! need. Hardware orders flags by itself, and in-order instructions that write what earlier ones read or write.
 //!
 //! The pass follows all paths, with the pending accesses of each register ([`State`]), to a fixed point; then it annotates.
-//! What an annotation cannot say goes into one of the instructions before it, or becomes a `sync`. Jumps and barriers may or may not count in
-//! distances; the pass does not count them, so its distances hold either way.
+//! Waits that an annotation has no room for go into one of the instructions before it, or become a `sync`. Jumps and
+//! barriers may or may not count in distances; the pass does not count them, so its distances hold either way.
 //!
 //! Fused execution units walk through blocks in which all channels are off (Wa_1407528679). There, instructions with a
 //! mask do not wait. Such a wait for an instruction without one therefore counts for masked instructions of the same block
@@ -385,7 +385,6 @@ impl Pass {
         let none = Waits::default();
         let plans: Vec<_> = range.clone().map(|n| self.step(n, &mut state, none)).collect();
         let mut earlier = vec![none; plans.len()];
-        let mut is_changed = false;
         for k in 0..plans.len() {
             let Waits { written, read, .. } = plans[k].before;
             let waits = [(written, true), (read, false)];
@@ -393,11 +392,10 @@ impl Pass {
                 if let Some(to) = self.carrier(range.start, k, &plans, &earlier, mask, is_result) {
                     let waits = &mut earlier[to];
                     *(if is_result { &mut waits.written } else { &mut waits.read }) = mask;
-                    is_changed = true;
                 }
             }
         }
-        if !is_changed {
+        if earlier.iter().all(|waits| *waits == none) {
             return (plans, state);
         }
         let mut state = State::new(entry);
