@@ -155,6 +155,15 @@ pub fn on_behalf_of<T>(gone: Arc<AtomicBool>, body: impl FnOnce() -> T) -> T {
     body()
 }
 
+/// Waits for work that is being recorded before its client goes on, so that memory changes by the GPU alone while
+/// the recorder compares it before and after. Work that waits for the client itself, by memory, ends the wait after
+/// a second.
+pub fn wait_recorded(done: &[Fence]) {
+    const LONGEST_NS: u64 = 1_000_000_000;
+    let ended = || done.iter().all(Fence::is_signaled).then_some(());
+    wait_until(Some(monotonic_ns() + LONGEST_NS), ended);
+}
+
 /// Waits until `ready` returns a value; `None` once the deadline (absolute nanoseconds of
 /// CLOCK_MONOTONIC) has passed. `ready` is called at least once.
 pub fn wait_until<T>(deadline_ns: Option<u64>, mut ready: impl FnMut() -> Option<T>) -> Option<T> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tepui_drm::core::{CoreFile, put_fence};
 use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
 use tepui_drm::entry::Entry;
-use tepui_drm::fence::{Fence, notify};
+use tepui_drm::fence::{Fence, notify, wait_recorded};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::lock;
@@ -328,7 +328,11 @@ impl File {
             return Err(Refusal { errno: Errno::IO, why: "the queue is lost after a fault" });
         }
         let id = self.device.next_submission();
-        Ok(queue.push(Submission { id, waits, commands, done })?)
+        queue.push(Submission { id, waits, commands, done: done.clone() })?;
+        if self.device.options.observer.is_some() {
+            wait_recorded(&[done]);
+        }
+        Ok(())
     }
 
     /// The destination of a timestamp; `None` for handle 0.

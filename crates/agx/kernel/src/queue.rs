@@ -167,7 +167,7 @@ impl Worker {
                     Execution { file: self.file, queue: self.queue, submission, command, work, vm };
                 let observer = self.device.options.observer.as_deref();
                 // The kernel writes the timestamps: between `starting` and `finished` memory
-                // changes only by what the GPU and the client do.
+                // changes only by what the GPU and other threads of the client do.
                 let now = timestamp();
                 start.iter().for_each(|slot| slot.write(now));
                 if let Some(observer) = observer {

@@ -410,6 +410,7 @@ fn an_observer_sees_calls_and_executions() {
     bind(&file, vm, op).unwrap();
     let commands = Commands::default().render(render()).marked(7);
     submit(&file, queue, &commands, &[], &[binary(done)]).unwrap();
+    assert!(outcome(&file, done).is_some(), "the client goes on while its work is recorded");
     wait(&file, done).unwrap();
     assert_eq!(submit(&file, 9, &commands, &[], &[]), Err(Errno::NOENT));
     assert_eq!(

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tepui_drm::core::CoreFile;
 use tepui_drm::device::{CallObserver, VirtualFile};
 use tepui_drm::entry::Entry;
-use tepui_drm::fence::{Fence, notify, wait_until};
+use tepui_drm::fence::{Fence, notify, wait_recorded, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::lock;
@@ -451,9 +451,13 @@ impl File {
             waits: checked.waits,
             buffers: checked.buffers,
             batch: checked.batch,
-            done,
+            done: done.clone(),
         };
-        Ok(queue.push(submission)?)
+        queue.push(submission)?;
+        if self.device.options.observer.is_some() {
+            wait_recorded(&[done]);
+        }
+        Ok(())
     }
 }
 

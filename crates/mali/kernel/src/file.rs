@@ -10,7 +10,7 @@ use tepui_drm::Errno;
 use tepui_drm::core::CoreFile;
 use tepui_drm::device::{CallObserver, VirtualFile};
 use tepui_drm::entry::Entry;
-use tepui_drm::fence::{Fence, notify};
+use tepui_drm::fence::{Fence, notify, wait_recorded};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::lock;
@@ -368,7 +368,11 @@ impl File {
             jobs.push((queue, Job { submission, stream, waits, done }));
         }
         syncs.publish();
+        let done: Vec<Fence> = jobs.iter().map(|(_, job)| job.done.clone()).collect();
         group.push(jobs);
+        if self.device.options.observer.is_some() {
+            wait_recorded(&done);
+        }
         Ok(())
     }
 

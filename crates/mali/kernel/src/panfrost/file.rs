@@ -6,7 +6,7 @@ use tepui_drm::Errno;
 use tepui_drm::core::{CoreFile, put_fence};
 use tepui_drm::device::{CallObserver, VirtualFile};
 use tepui_drm::entry::Entry;
-use tepui_drm::fence::{Fence, wait_until};
+use tepui_drm::fence::{Fence, wait_recorded, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::refusal::{Refusal, require};
@@ -232,13 +232,17 @@ impl File {
             put_fence(&object, 0, done.clone());
         }
         let submission = self.device.next_submission();
-        let job = Job { submission, chain: args.jc, waits, done, buffers };
+        let job = Job { submission, chain: args.jc, waits, done: done.clone(), buffers };
         let mut queue = lock(&self.queue);
         if queue.is_none() {
             *queue = Some(Queue::new(self.device.clone(), self.id, self.space.clone())?);
         }
         if let Some(queue) = &*queue {
             queue.push(job);
+        }
+        drop(queue);
+        if self.device.options.observer.is_some() {
+            wait_recorded(&[done]);
         }
         Ok(())
     }
