@@ -80,6 +80,41 @@ fn the_worked_example_on_intel() {
     }
 }
 
+/// Reads shared memory that only some invocations write.
+const HALF_WRITTEN: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer Out { uint words[]; };
+shared uint halves[64];
+void main() {
+    uint i = gl_LocalInvocationIndex;
+    if (words[i] == 1) halves[i] = i;
+    words[i] = halves[i];
+}
+";
+
+#[test]
+fn findings_are_shown_at_their_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("half.comp");
+    std::fs::write(&path, HALF_WRITTEN).expect("it can be written");
+    for gpu in ["m1", "skl", "tgl"] {
+        let script = ["-e", "findings", "-e", "finding 0", "-e", "list"];
+        let got = Command::new(env!("CARGO_BIN_EXE_tepui"))
+            .args(["debug", "--gpu", gpu, "--buffer=0=64"])
+            .args(script)
+            .arg(&path)
+            .output()
+            .expect("tepui starts");
+        let text = String::from_utf8_lossy(&got.stdout);
+        assert!(got.status.success(), "{gpu}: {text}");
+        assert!(text.contains("found by the checker"), "{gpu}: {text}");
+        let (_, there) = text.split_once("> finding 0\n").expect("the script goes on");
+        let (there, _) = there.split_once("> list").expect("the script goes on");
+        assert!(there.contains("half.comp:8: words[i] = halves[i];"), "{gpu}: {there}");
+        assert!(there.contains("[unwritten-local]"), "{gpu}: {there}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     for (arguments, wanted) in [

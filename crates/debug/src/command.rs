@@ -26,6 +26,7 @@ regs, r            registers of the lane          print VALUE        a register 
 vars, v            variables of the lane          uniforms, u        uniform registers
 writer VALUE|PLACE to what wrote it last          list, l            the program around the cursor
 exec               lanes that execute             source             the source around the cursor
+findings           mistakes that the checker has found in the program; finding N goes to the instruction of one
 history            what happened to the pixel of a capture
 help               this text                      quit, q";
 
@@ -153,6 +154,20 @@ pub fn run(s: &mut Session, line: &str) -> Result<Answer, String> {
         "exec" => exec(s),
         "history" if s.recording.history.is_empty() => {
             "only pixels of captures have one\n".to_owned()
+        }
+        "findings" => findings(s),
+        "finding" => {
+            let n: usize = number(first.ok_or("write finding N")?)?;
+            let finding = s.recording.findings.get(n).cloned();
+            let finding = finding.ok_or_else(|| {
+                format!("there is no finding {n}; `findings` lists {}", s.recording.findings.len())
+            })?;
+            let index = s.recording.index_of(finding.offset);
+            let step = s.recording.steps().iter().position(|step| Some(step.at as usize) == index);
+            let step =
+                step.ok_or_else(|| format!("this SIMD-group was not there:\n{}", finding.text))?;
+            let stop = s.go(step);
+            moved(s, stop)
         }
         "history" => s.recording.history.clone(),
         "list" | "l" => listing(s),
@@ -308,6 +323,7 @@ pub fn whereabouts(s: &Session) -> String {
         let _ = writeln!(out, "{}:{}: {}", s.recording.file, i.line, text.trim());
     }
     let _ = writeln!(out, "  {:4x}: {}", i.offset, i.text);
+    s.recording.findings_at(i.offset).for_each(|finding| out += &finding.text);
     out
 }
 
@@ -343,6 +359,15 @@ pub(crate) fn half(bits: u16) -> f32 {
         31 => f32::from_bits(sign | 0xff << 23 | fraction << 13),
         _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
     }
+}
+
+/// The findings of the checker, with the numbers that `finding` takes.
+fn findings(s: &Session) -> String {
+    let list = &s.recording.findings;
+    if list.is_empty() {
+        return "the checker has found nothing in this program\n".to_owned();
+    }
+    list.iter().enumerate().map(|(n, finding)| format!("{n}: {}", finding.text)).collect()
 }
 
 fn registers(s: &Session) -> String {
@@ -524,7 +549,11 @@ fn listing(s: &Session) -> String {
     let end = (at + AROUND + 1).min(s.recording.program.len());
     for index in at.saturating_sub(AROUND)..end {
         let i = &s.recording.program[index];
-        let mark = if index == at { '>' } else { ' ' };
+        let mark = match index == at {
+            true => '>',
+            false if s.recording.findings_at(i.offset).next().is_some() => '!',
+            false => ' ',
+        };
         let _ = writeln!(out, "{mark} {:4x}: {:50} line {}", i.offset, i.text, i.line);
     }
     out
@@ -545,7 +574,7 @@ fn source(s: &Session) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::names::{Name, RegisterName};
-    use crate::recording::{Instruction, Step};
+    use crate::recording::{Finding, Instruction, Step};
 
     /// r1 counts to 3 in lane 0 and to 1 in lane 1: three instructions, the loop's body twice for lane 0 alone.
     pub(crate) fn recording() -> Recording {
@@ -571,6 +600,23 @@ pub(crate) mod tests {
             Ok(Answer::Text(text)) => text,
             other => panic!("{line}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn findings_are_at_their_instructions() {
+        let mut r = recording();
+        let finding = |offset| Finding { offset, text: format!("race at {offset}\n") };
+        r.findings = vec![finding(4), finding(12)];
+        let mut s = Session::new(r);
+        assert_eq!(text(&mut s, "findings"), "0: race at 4\n1: race at 12\n");
+        assert!(text(&mut s, "list").contains("!    4: i1"), "{}", text(&mut s, "list"));
+        let there = text(&mut s, "finding 0");
+        assert!(there.starts_with("step 1 of 4") && there.ends_with("race at 4\n"), "{there}");
+        let refused = run(&mut s, "finding 1").unwrap_err();
+        assert!(refused.starts_with("this SIMD-group was not there"), "{refused}");
+        assert!(run(&mut s, "finding 2").unwrap_err().contains("no finding 2"));
+        let mut s = Session::new(recording());
+        assert!(text(&mut s, "findings").contains("nothing"));
     }
 
     #[test]

@@ -132,7 +132,15 @@ impl<W: Write> Adapter<'_, W> {
             self.stopped(stop)?;
         }
         match name.as_str() {
-            "launch" if success => self.event("initialized", json!({}))?,
+            "launch" if success => {
+                let findings = self.session.iter().flat_map(|s| &s.recording.findings);
+                let text: String = findings.map(|finding| finding.text.as_str()).collect();
+                if !text.is_empty() {
+                    let body = json!({ "category": "important", "output": text });
+                    self.event("output", body)?;
+                }
+                self.event("initialized", json!({}))?;
+            }
             "configurationDone" if success => {
                 let first = match (&mut self.session, self.stop_on_entry) {
                     (Some(session), false) => session.resume(),

@@ -17,6 +17,6 @@ pub mod screen;
 mod session;
 
 pub use names::{Name, Part, RegisterName};
-pub use recording::{Instruction, Recording, RecordingFull, Step, Uniform};
+pub use recording::{Finding, Instruction, Recording, RecordingFull, Step, Uniform};
 pub use registers::{ElementType, Region, Register, RegisterFile};
 pub use session::{Breakpoint, BreakpointLocation, Comparison, Condition, Session, Stop, Value};

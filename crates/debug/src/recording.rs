@@ -24,6 +24,15 @@ pub struct Instruction {
     pub writes: Vec<RegisterName>,
 }
 
+/// A finding of the checker in the program, in whichever of its SIMD-groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Byte offset of the instruction.
+    pub offset: u32,
+    /// Rule, place and observation, in one or more lines.
+    pub text: String,
+}
+
 /// The state before an instruction ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -73,6 +82,8 @@ pub struct Recording {
     pub images: Vec<Image>,
     /// Output of the command `history`: for a pixel, the draws that touched it.
     pub history: String,
+    /// Findings of the checker in the program, if it ran with checks.
+    pub findings: Vec<Finding>,
     /// The lane that is selected first.
     pub lane: usize,
     /// Lanes that exist.
@@ -113,6 +124,11 @@ impl Recording {
     #[must_use]
     pub fn index_of(&self, offset: u32) -> Option<usize> {
         self.program.binary_search_by_key(&offset, |i| i.offset).ok()
+    }
+
+    /// The findings at the instruction at an offset.
+    pub fn findings_at(&self, offset: u32) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| finding.offset == offset)
     }
 
     /// Appends the state before an instruction: its index, the lanes that execute it, and the lanes of each register.

@@ -252,7 +252,11 @@ fn program(frame: &mut Frame<'_>, area: Rect, s: &Session) {
     let stops =
         |offset: u32| s.breakpoints.iter().any(|b| b.at == BreakpointLocation::Offset(offset));
     let rows = rows.map(|i| {
-        let mark = if stops(i.offset) { '*' } else { ' ' };
+        let mark = match stops(i.offset) {
+            true => '*',
+            false if s.recording.findings_at(i.offset).next().is_some() => '!',
+            false => ' ',
+        };
         Line::raw(format!("{mark}{:4x} {:3}  {}", i.offset, i.line, i.text))
     });
     let last = s.recording.steps().len().saturating_sub(1);

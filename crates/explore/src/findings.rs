@@ -1,6 +1,6 @@
 //! Findings of the checker with the source lines of their instructions.
 
-use tepui_agx_model::Report;
+use tepui_agx_model::{Fingerprint, Report};
 use tepui_check::{Finding, Source, merge};
 
 use crate::compile::{Compiled, Text};
@@ -29,22 +29,12 @@ impl SourceMap {
         SourceMap::new(text, &program.code, lines)
     }
 
-    /// Whether a shader of a report is the program. The model fingerprints code up to its end; the code
-    /// here may be longer.
-    fn is(&self, fingerprint: u64) -> bool {
-        let mut hash = tepui_agx_model::Fingerprint::default();
-        self.code.iter().any(|&byte| {
-            hash.add(byte);
-            hash.value() == fingerprint
-        })
-    }
-
     /// Reports as findings.
     #[must_use]
     pub fn findings(&self, reports: &[Report]) -> Vec<Finding> {
         let find = |report: &Report| {
             let mut finding = report.finding(String::new());
-            if self.is(report.shader) {
+            if Fingerprint::begins(&self.code, report.shader) {
                 finding.source = self.source(report.at.offset);
             }
             finding

@@ -116,7 +116,7 @@ fn record_program(
             _ => {}
         }
     });
-    let how = RunOptions { watch: Some(watch), ..RunOptions::default() };
+    let how = RunOptions { watch: Some(watch), check: true, ..RunOptions::default() };
     let regions = how.regions.clone();
     let outcome = run(how);
     let r = &mut *recorder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,6 +128,17 @@ fn record_program(
         _ if recording.steps().is_empty() => {
             Err(ShaderError::new(format!("nothing ran there: {}", recording.title)))
         }
-        outcome => Ok((recording, outcome.ok())),
+        outcome => {
+            let outcome = outcome.ok();
+            recording.findings = found(outcome.as_ref());
+            Ok((recording, outcome))
+        }
     }
+}
+
+/// The findings of a run in the program whose source is known.
+pub(crate) fn found(outcome: Option<&Outcome>) -> Vec<tepui_debug::Finding> {
+    let findings = outcome.into_iter().flat_map(|outcome| &outcome.findings);
+    let own = findings.filter(|finding| finding.source.is_some());
+    own.map(|f| tepui_debug::Finding { offset: f.offset, text: f.to_string() }).collect()
 }

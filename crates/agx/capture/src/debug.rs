@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tepui_agx_model::{
-    Dispatch, Gpu, Observe, Options, PixelEvent, Sample, Shading, Step as ModelStep, Watch,
+    Dispatch, Fingerprint, Gpu, Observe, Options, PixelEvent, Report, Sample, Shading,
+    Step as ModelStep, Watch,
 };
 use tepui_agx_record::{Recorder, instructions};
 use tepui_capture::{Session, Start};
-use tepui_debug::Recording;
+use tepui_debug::{Finding, Recording};
 use tepui_drm::uapi::asahi::{CMD_RENDER, CmdRender};
 
 pub use crate::history::{History, Shaded, Touch};
@@ -245,6 +246,8 @@ pub fn debug(
         // One after the other, so that what is observed is in order.
         threads: 1,
         watch: Some(Watch::of(observer.clone())),
+        check: true,
+        audit: true,
         ..Options::default()
     };
     let replayed = replayer(Gpu::new(options)).start(session, start).map_err(|e| e.to_string())?;
@@ -254,8 +257,23 @@ pub fn debug(
     if let Some(now) = state.now.take().filter(|now| !now.recorder.recording.steps().is_empty()) {
         (seen.recording, seen.code) = (Some(now.recorder.recording), now.code);
     }
-    seen.fault = replayed.result.err().map(|fault| fault.to_string());
+    let DebugResult { recording, code, fault, .. } = &mut seen;
+    match (replayed.result, recording) {
+        (Err(error), _) => *fault = Some(error.to_string()),
+        (Ok(stats), Some(recording)) => recording.findings = findings(&stats.reports, code),
+        (Ok(_), None) => {}
+    }
     Ok(seen)
+}
+
+/// The findings in a program.
+fn findings(reports: &[Report], code: &[u8]) -> Vec<Finding> {
+    let own = reports.iter().filter(|report| Fingerprint::begins(code, report.shader));
+    own.map(|report| Finding {
+        offset: report.at.offset,
+        text: report.finding(String::new()).to_string(),
+    })
+    .collect()
 }
 
 /// Width and height of what a render command draws to.

@@ -154,7 +154,10 @@ fn list(path: &Path) -> Result<(), String> {
     commands(path, |process, session, start| {
         let replayer = match &mut replayer {
             Some(replayer) => replayer,
-            none => match Replayer::new(process, &ReplayOptions::default()) {
+            none => match Replayer::new(
+                process,
+                &ReplayOptions { check: true, ..ReplayOptions::default() },
+            ) {
                 Ok(new) => none.insert(new),
                 Err(e) => {
                     failed = Some(e);
@@ -164,13 +167,18 @@ fn list(path: &Path) -> Result<(), String> {
         };
         let size = drawn_size(process, start).ok().flatten();
         let size = size.map_or(String::new(), |[w, h]| format!(" {w} x {h},"));
-        let result = match replayer.start(session, start).and_then(|replayed| replayed.result) {
+        let replayed = replayer.start(session, start);
+        let reports = replayed.as_ref().map_or(&[][..], |replayed| &replayed.reports).to_vec();
+        let result = match replayed.and_then(|replayed| replayed.result) {
             Ok(counts) => {
                 counts.iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", ")
             }
             Err(e) => e,
         };
         say(format_args!("command {count}: {},{size} {result}\n", replayer.kind(start)));
+        for report in reports {
+            say(format_args!("  check: {report}\n"));
+        }
         count += 1;
         None::<()>
     })?;

@@ -122,6 +122,10 @@ fn try_run(args: &Args) -> Result<(), String> {
     };
     say(format_args!("{}", recording.history));
     say(format_args!("{}: {} instructions\n", recording.title, recording.steps().len()));
+    if !recording.findings.is_empty() {
+        let count = recording.findings.len();
+        say(format_args!("{count} found by the checker: `findings` lists them\n"));
+    }
     let mut session = Session::new(recording);
     let mut script = args.execute.clone();
     if let Some(path) = &args.script {

@@ -14,7 +14,7 @@ use super::run::{Ran, RunOptions, run};
 use super::{Compiled, compile};
 use crate::compile::{ShaderError, Text};
 use crate::inputs::Inputs;
-use crate::record::{Group, source_lines};
+use crate::record::{Group, found, source_lines};
 use crate::run::Outcome;
 
 /// Source of a recording while the model runs.
@@ -68,7 +68,7 @@ pub fn record(
         state.step(step, variant, &variants, group, &programs);
     });
     let Ran { outcome, regions } =
-        run(text, &compiled, inputs, RunOptions { watch: Some(watch), ..RunOptions::default() })?;
+        run(text, &compiled, inputs, RunOptions { watch: Some(watch), check: true })?;
     let state = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
     let mut recording = std::mem::take(&mut state.recorder.recording);
     recording.memory.regions = regions;
@@ -84,7 +84,9 @@ pub fn record(
     let names = &compiled.program.names;
     tell(&mut recording, names, generation, &compiled.program.code, variant.offset);
     // A fault ends a recording; the steps before it are kept.
-    Ok((recording, outcome.ok()))
+    let outcome = outcome.ok();
+    recording.findings = found(outcome.as_ref());
+    Ok((recording, outcome))
 }
 
 impl State {

@@ -55,6 +55,17 @@ impl Fingerprint {
     pub fn value(&self) -> u64 {
         self.0
     }
+
+    /// Whether a program with the fingerprint begins `code`. The model's programs end at their last instruction; `code` may be
+    /// longer.
+    #[must_use]
+    pub fn begins(code: &[u8], value: u64) -> bool {
+        let mut fingerprint = Fingerprint::default();
+        code.iter().any(|&byte| {
+            fingerprint.add(byte);
+            fingerprint.value() == value
+        })
+    }
 }
 
 /// A decoded program.
