@@ -4,7 +4,7 @@ use crate::error::{Kind, Result};
 use crate::ids::Id;
 use crate::module::Inst;
 use crate::pointer::{Place, Ptr};
-use crate::translate::{Cx, Val};
+use crate::translate::{Cx, Output, Val};
 use crate::ty::Ty;
 use rspirv::spirv::{
     BuiltIn as B, Decoration as D, ExecutionMode as M, GlslStd450Op as GLOp, Op as SpvOp,
@@ -14,12 +14,6 @@ use tepui_ir::{
     Attrs, Builtin, DepthMode, DerivativeGroup, InstFlags, Interp, IoDecl, IoLoc, IoSlot, NumKind,
     Op, PrimitiveKind, Sampling, Spacing, Stage, Type, Value,
 };
-
-/// An output variable: written through a shadow, stored when the shader ends.
-pub(crate) struct Output {
-    pub(crate) ptr: Ptr,
-    pub(crate) id: Id,
-}
 
 /// Parts of an input's or output's place: slot, dynamic location, component, vertex, whether it is
 /// an output.

@@ -8,14 +8,6 @@ use crate::ty::Ty;
 use rspirv::spirv::{Decoration, Op};
 use tepui_ir::Type;
 
-/// The value of a constant id as an unsigned 32-bit number.
-pub(crate) fn const_u32(cx: &Cx, id: Id) -> Option<u32> {
-    match cx.globals.get(&id)? {
-        Val::Ssa(v) => cx.s.as_const(*v).and_then(|c| u32::try_from(c).ok()),
-        _ => None,
-    }
-}
-
 impl Cx<'_> {
     /// A composite whose parts are all the same.
     pub fn replicate(&mut self, ty: Id, part: Val) -> Result<Val> {

@@ -2,9 +2,9 @@
 
 use crate::error::Result;
 use crate::ids::Id;
-use crate::io::{Output, advance, default_slot};
+use crate::io::{advance, default_slot};
 use crate::pointer::{Place, Ptr, Tree};
-use crate::translate::{Cx, Val};
+use crate::translate::{Cx, Output, Val};
 use crate::ty::Ty;
 use rspirv::spirv::Decoration as D;
 use std::collections::HashSet;

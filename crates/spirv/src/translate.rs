@@ -64,6 +64,12 @@ impl Val {
     }
 }
 
+/// An output variable: written through a shadow, stored when the shader ends.
+pub(crate) struct Output {
+    pub ptr: Ptr,
+    pub id: Id,
+}
+
 /// One activation of a (function-)inlined body.
 pub(crate) struct Frame {
     pub func: Id,
@@ -119,7 +125,7 @@ pub(crate) struct Cx<'a> {
     /// The current instruction has an `FPFastMathMode` of its own.
     fast_math: bool,
     /// Input and output variables of the interface, see `io`.
-    pub outputs: Vec<crate::io::Output>,
+    pub outputs: Vec<Output>,
     /// `emit_vertex` instructions and their regions: outputs are stored before each.
     pub emits: Vec<(Region, tepui_ir::Inst)>,
     pub shared: Vec<(Id, u32)>,
@@ -206,6 +212,14 @@ pub(crate) fn translate(m: &Module, options: &Options) -> Result<Shader> {
 }
 
 impl Cx<'_> {
+    /// The value of a constant id as an unsigned 32-bit number.
+    pub fn const_u32(&self, id: Id) -> Option<u32> {
+        match self.globals.get(&id)? {
+            Val::Ssa(v) => self.s.as_const(*v).and_then(|c| u32::try_from(c).ok()),
+            _ => None,
+        }
+    }
+
     pub fn invalid<T>(&self, what: impl Into<String>) -> Result<T> {
         self.at.invalid(what)
     }

@@ -3,7 +3,6 @@
 use crate::error::Result;
 use crate::ids::{Id, IdMap};
 use crate::module::{Inst, Module};
-use crate::num::const_u32;
 use crate::translate::Cx;
 use rspirv::spirv::{self, Decoration, Op};
 use std::rc::Rc;
@@ -186,7 +185,7 @@ impl Cx<'_> {
             Op::TypeArray => {
                 let (e, d, l) = elem(self, 0)?;
                 depth = d;
-                let len = const_u32(self, op(1)?).filter(|&n| n > 0);
+                let len = self.const_u32(op(1)?).filter(|&n| n > 0);
                 let Some(len) = len else {
                     return i.invalid("the array's length is not a positive constant");
                 };
