@@ -18,10 +18,9 @@ use tepui_intel_model::Batch;
 
 use crate::chips::{PAGE_BYTES, VA_BITS};
 use crate::extension;
-use crate::gem::buffer;
-use crate::queue::PinnedBuffer;
+use crate::gem::{PinnedBuffer, buffer};
 use crate::relocation;
-use crate::vm::Vm;
+use crate::vm::{Vm, of_canonical};
 
 /// Limit on the buffers and the fences of a submission. A choice, far above what clients use.
 const MAX_ITEMS: u64 = 1 << 20;
@@ -35,17 +34,6 @@ pub(crate) struct Checked {
     pub signals: Vec<(Arc<Syncobj>, u64)>,
     /// The buffers with their implicit use: written or only read.
     pub users: Vec<(Arc<Gem>, bool)>,
-}
-
-/// The canonical form of a 48-bit address, whose upper bits equal bit 47.
-pub(crate) fn canonical(address: u64) -> u64 {
-    let unused = 64 - VA_BITS;
-    ((address << unused) as i64 >> unused) as u64
-}
-
-/// The 48-bit address of a canonical form; `None` if the upper bits differ from bit 47.
-fn of_canonical(address: u64) -> Option<u64> {
-    (canonical(address) == address).then_some(address & ((1 << VA_BITS) - 1))
 }
 
 /// Checks a submission.

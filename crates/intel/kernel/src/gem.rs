@@ -14,6 +14,12 @@ use tepui_softgpu::Memory;
 
 use crate::chips::PAGE_BYTES;
 
+/// A buffer of a submission, and the 48-bit address at which the client pinned it.
+pub(crate) struct PinnedBuffer {
+    pub gem: Arc<Gem>,
+    pub address: u64,
+}
+
 /// The driver's data of a buffer object.
 pub struct Buffer {
     /// The memory, whole pages.

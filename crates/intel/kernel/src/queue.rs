@@ -6,21 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tepui_drm::fence::{Fence, wait_until};
-use tepui_drm::{Errno, gem::Gem, spawn};
+use tepui_drm::{Errno, spawn};
 use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Unit, finding};
 use tepui_softgpu::catch_panic;
 
 use crate::context::Context;
 use crate::device::{Device, FaultRecord};
-use crate::gem::buffer;
+use crate::gem::{PinnedBuffer, buffer};
 use crate::observer::Execution;
 use crate::vm::Vm;
-
-/// A buffer of a submission, and the 48-bit address at which the client pinned it.
-pub(crate) struct PinnedBuffer {
-    pub gem: Arc<Gem>,
-    pub address: u64,
-}
 
 /// A submission, ready to run.
 pub(crate) struct Submission {

@@ -13,8 +13,8 @@ use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::i915::{self as uapi, ExecObject2, Execbuffer2, RelocationEntry, exec};
 use tepui_drm::user::{UserMemory, read_array};
 
-use crate::exec::canonical;
 use crate::gem::buffer;
+use crate::vm::canonical;
 
 /// Bytes of an address in a buffer: two double words since Gen8.
 const ADDRESS_BYTES: u64 = 8;

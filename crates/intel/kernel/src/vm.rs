@@ -15,6 +15,17 @@ use tepui_softgpu::{AddressSpace, Memory, Protection};
 use crate::chips::{PAGE_BYTES, PAGE_SHIFT, VA_BITS};
 use crate::gem::buffer;
 
+/// The canonical form of a 48-bit address, whose upper bits equal bit 47.
+pub(crate) fn canonical(address: u64) -> u64 {
+    let unused = 64 - VA_BITS;
+    ((address << unused) as i64 >> unused) as u64
+}
+
+/// The 48-bit address of a canonical form; `None` if the upper bits differ from bit 47.
+pub(crate) fn of_canonical(address: u64) -> Option<u64> {
+    (canonical(address) == address).then_some(address & ((1 << VA_BITS) - 1))
+}
+
 /// An address space.
 pub struct Vm {
     /// The page tables.
