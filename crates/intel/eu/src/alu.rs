@@ -11,7 +11,7 @@ use crate::rounding::TowardZero;
 use crate::rows::{
     Done, ImplicitOutputs, finish, finish_masked, finish_selected, holds, load, map, outcomes, zip,
 };
-use crate::thread::Thread;
+use crate::state::Thread;
 
 /// Runs a generic expression with the type of an operation's arithmetic: for integers only, or for all types.
 macro_rules! with_bank {

@@ -7,178 +7,18 @@
 //! of messages in executing channels.
 //!
 //! On Gen12 it also follows the software scoreboard ([`tepui_intel_analysis::scoreboard`]) along the thread's path: accesses of
-//! registers that annotations do not order are findings, which execution in order would hide.
+//! registers that annotations do not order are findings, which execution in order would hide (`order`).
 
-use std::collections::HashSet;
-
-use tepui_intel_analysis::scoreboard::Tracker;
 use tepui_intel_isa::{Opcode, Sfid};
 
-use crate::memory::GENERAL;
-use crate::message::{Message, REGISTER_BYTES};
+use crate::memory::REGISTER_BYTES;
+use crate::message::Message;
 use crate::op::Op;
 use crate::operand::{CHANNELS, Layout, address};
-use crate::program::Program;
-use crate::thread::{REGISTERS, Thread};
-
-/// Pattern that marks unwritten registers while the payload is written.
-const MARK: [u8; 4] = [0xb5, 0xa9, 0x6e, 0x3d];
-
-/// Limit on the findings of one thread, since loops can repeat a mistake without end.
-const MAX_FINDINGS: usize = 64;
-
-/// The kind of storage that is read unwritten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnwrittenStorage {
-    /// A general register.
-    Register,
-    /// A byte of the workgroup's local memory.
-    Local,
-    /// Memory in a page that was never written.
-    Memory,
-}
-
-/// The kind of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FindingKind {
-    /// A use of an unwritten value.
-    Unwritten(UnwrittenStorage),
-    /// An access of a register that the software scoreboard does not order after an earlier one.
-    Unordered,
-}
-
-/// A mistake of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The kind.
-    pub kind: FindingKind,
-    /// Byte offset of the instruction from the program's start.
-    pub ip: u32,
-    /// The instruction in assembly.
-    pub instruction: String,
-    /// The problem, in one sentence without a full stop.
-    pub what: String,
-}
-
-/// The checker's state of one thread.
-#[derive(Debug)]
-pub(crate) struct Checker {
-    /// Written bytes of each general register, one bit each.
-    written: [u32; REGISTERS],
-    /// Whether the payload has been examined.
-    begun: bool,
-    /// Instructions that already have a finding.
-    seen: HashSet<(FindingKind, u32)>,
-    /// Findings, without their instructions.
-    found: Vec<Finding>,
-    /// The scoreboard, of programs that have one.
-    scoreboard: Option<Tracker>,
-}
+use crate::shadow::Checker;
+use crate::state::Thread;
 
 impl Checker {
-    pub fn new() -> Checker {
-        Checker {
-            written: [0; REGISTERS],
-            begun: false,
-            seen: HashSet::new(),
-            found: Vec::new(),
-            scoreboard: None,
-        }
-    }
-
-    /// Marks all registers, before a payload is written to them.
-    pub fn mark(&mut self, grf: &mut [u8]) {
-        grf.as_chunks_mut().0.fill(MARK);
-        self.begun = false;
-    }
-
-    /// Determines which registers the payload has written, and clears the others; begins with the program's scoreboard.
-    pub fn begin(&mut self, grf: &mut [u8], program: &Program) {
-        if std::mem::replace(&mut self.begun, true) {
-            return;
-        }
-        self.scoreboard = program.scoreboard().cloned();
-        self.seen.clear();
-        self.written = [0; REGISTERS];
-        let registers = grf.as_chunks_mut::<REGISTER_BYTES>().0;
-        for (register, written) in registers.iter_mut().zip(&mut self.written) {
-            for (k, dword) in register.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-                if *dword == MARK {
-                    *dword = [0; 4];
-                } else {
-                    *written |= 0xf << (4 * k);
-                }
-            }
-        }
-    }
-
-    /// The findings since the last call.
-    pub fn take(&mut self) -> Vec<Finding> {
-        std::mem::take(&mut self.found)
-    }
-
-    /// Whether all bytes of a run were written, or are not in general registers.
-    fn is_written(&self, at: usize, bytes: usize) -> bool {
-        (at..at + bytes)
-            .take_while(|&byte| byte < GENERAL)
-            .all(|byte| self.written[byte / REGISTER_BYTES] >> (byte % REGISTER_BYTES) & 1 != 0)
-    }
-
-    fn set(&mut self, at: usize, bytes: usize, written: bool) {
-        for byte in (at..at + bytes).take_while(|&byte| byte < GENERAL) {
-            let bit = 1 << (byte % REGISTER_BYTES);
-            let register = &mut self.written[byte / REGISTER_BYTES];
-            *register = if written { *register | bit } else { *register & !bit };
-        }
-    }
-
-    fn find(&mut self, op: &Op, at: usize, channels: u32) {
-        let (register, byte) = (at / REGISTER_BYTES, at % REGISTER_BYTES);
-        self.note(op.ip, FindingKind::Unwritten(UnwrittenStorage::Register), || {
-            format!(
-                "byte {byte} of g{register} is read, but was never written (channels {channels:#x} of the instruction)"
-            )
-        });
-    }
-
-    /// Adds a finding, unless there was one of its kind for the instruction.
-    pub fn note(&mut self, ip: u32, kind: FindingKind, what: impl FnOnce() -> String) {
-        if self.found.len() < MAX_FINDINGS && self.seen.insert((kind, ip)) {
-            let instruction = String::new();
-            self.found.push(Finding { kind, ip, instruction, what: what() });
-        }
-    }
-
-    /// Checks that the scoreboard orders the accesses of operation `n` of a program, before it executes.
-    pub fn order(&mut self, thread: &Thread, program: &Program, n: usize) {
-        let (Some(scoreboard), Some(op)) = (&mut self.scoreboard, program.ops.get(n)) else {
-            return;
-        };
-        let executed = thread.enabled(op) & thread.predicated(op);
-        let through_address = |layout: &Layout, bytes: usize| match layout {
-            Layout::Indirect { .. } | Layout::PerRow { .. } => channels(executed)
-                .filter_map(|channel| place(thread, layout, channel, bytes))
-                .filter(|&at| at < GENERAL)
-                .fold(0, |mask, at| mask | 1u128 << (at / REGISTER_BYTES)),
-            _ => 0,
-        };
-        let sources = op.src.iter().map(|src| through_address(&src.layout, src.ty.bytes()));
-        let reads = sources.fold(0, |all, mask| all | mask);
-        let writes = op.dst.layout.as_ref();
-        let writes = writes.map_or(0, |layout| through_address(layout, op.dst.ty.bytes()));
-        let mut first = None;
-        scoreboard.execute(n, [reads, writes], |finding| {
-            first.get_or_insert(finding);
-        });
-        if let Some(finding) = first {
-            self.note(op.ip, FindingKind::Unordered, || {
-                let earlier = program.ops.get(finding.producer).map_or(0, |op| op.ip);
-                let earlier = format!("`{}` at {earlier:#x}", program.text(earlier));
-                format!("it {}", finding.description(&earlier))
-            });
-        }
-    }
-
     /// Checks the sources of an arithmetic operation before it executes, and marks its destination as
     /// written.
     pub fn compute(&mut self, thread: &Thread, op: &Op) {
@@ -219,7 +59,7 @@ impl Checker {
             let bad = (0..CHANNELS).filter(|&channel| missing[channel].is_some());
             let mask = bad.clone().fold(0, |mask, channel| mask | 1 << channel);
             if let Some(at) = bad.clone().find_map(|channel| missing[channel]) {
-                self.find(op, at, mask);
+                self.find(op.ip, at, mask);
             }
         }
         let Some(layout) = &op.dst.layout else { return };
@@ -266,7 +106,7 @@ impl Checker {
                 let at = usize::from(first) * REGISTER_BYTES + slot * bytes;
                 let executes = channel < width && message.channels >> channel & 1 != 0;
                 if executes && !self.is_written(at, read_bytes(message, k / field, bytes)) {
-                    self.find(op, at, 1 << channel);
+                    self.find(op.ip, at, 1 << channel);
                     return;
                 }
             }
@@ -292,12 +132,12 @@ impl Checker {
 }
 
 /// The channels of a mask.
-fn channels(mask: u32) -> impl Iterator<Item = usize> {
+pub fn channels(mask: u32) -> impl Iterator<Item = usize> {
     (0..CHANNELS).filter(move |channel| mask >> channel & 1 != 0)
 }
 
 /// The byte of a channel's element; `None` if it is not in a register.
-fn place(thread: &Thread, layout: &Layout, channel: usize, bytes: usize) -> Option<usize> {
+pub fn place(thread: &Thread, layout: &Layout, channel: usize, bytes: usize) -> Option<usize> {
     let memory = &thread.memory;
     match layout {
         Layout::Even { base, stride } => Some(usize::from(*base) + channel * usize::from(*stride)),

@@ -7,8 +7,8 @@
 
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type};
 
-use crate::memory::GENERAL;
-use crate::message::{Message, REGISTER_BYTES};
+use crate::memory::{GENERAL, REGISTER_BYTES};
+use crate::message::Message;
 use crate::op::{Flow, Op};
 use crate::operand::{CHANNELS, Layout, Source};
 

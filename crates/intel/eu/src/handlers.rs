@@ -6,7 +6,7 @@ use crate::alu::*;
 use crate::math::math;
 use crate::op::{Handler, Op};
 use crate::rows::Done;
-use crate::thread::Thread;
+use crate::state::Thread;
 
 #[inline(always)]
 fn nop(_: &mut Thread, _: &Op) -> Done {

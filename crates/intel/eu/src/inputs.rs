@@ -6,8 +6,7 @@
 
 use tepui_intel_isa::{Opcode, Sfid};
 
-use crate::memory::{self, GENERAL};
-use crate::message::REGISTER_BYTES;
+use crate::memory::{self, GENERAL, REGISTER_BYTES};
 use crate::op::{Flow, Op};
 use crate::operand::Layout;
 

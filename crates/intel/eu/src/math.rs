@@ -3,12 +3,11 @@
 use tepui_intel_isa::MathFunction;
 
 use crate::fault::FaultKind;
-use crate::memory::GENERAL;
-use crate::message::REGISTER_BYTES;
+use crate::memory::{GENERAL, REGISTER_BYTES};
 use crate::op::Op;
 use crate::operand::{Layout, Row};
 use crate::rows::{finish, load};
-use crate::thread::Thread;
+use crate::state::Thread;
 
 /// Executes `math`.
 #[inline(always)]

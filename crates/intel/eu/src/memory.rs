@@ -4,8 +4,11 @@ use std::ops::{Deref, DerefMut};
 
 use tepui_intel_isa::{Arf, Register};
 
-use crate::message::REGISTER_BYTES;
-use crate::thread::REGISTERS;
+/// General registers of a thread.
+pub const REGISTERS: usize = 128;
+
+/// Bytes of a general register.
+pub const REGISTER_BYTES: usize = 32;
 
 /// Bytes of the general registers.
 pub const GENERAL: usize = REGISTERS * REGISTER_BYTES;

@@ -4,7 +4,7 @@ use tepui_intel_isa::{Condition, Desc, MathFunction, Opcode};
 
 use crate::fault::FaultKind;
 use crate::operand::{Source, Target, lanes};
-use crate::thread::Thread;
+use crate::state::Thread;
 
 /// Executes an operation. Unsafe, because it may be compiled for a host with wide vectors;
 /// `handlers::handler` returns only those that this host can execute.

@@ -9,7 +9,7 @@ use crate::lane::{Bank, Element};
 use crate::memory;
 use crate::op::{DirectSource, Op};
 use crate::operand::{CHANNELS, Row};
-use crate::thread::Thread;
+use crate::state::Thread;
 
 /// The result of a handler.
 pub type Done = Result<(), FaultKind>;

@@ -10,7 +10,7 @@ use crate::lane::FloatMode;
 use crate::memory;
 use crate::op::{Flow, Op};
 use crate::operand::{CHANNELS, Layout};
-use crate::thread::{HostState, Thread};
+use crate::state::{HostState, Thread};
 
 /// The pointer to the thread.
 pub const THREAD: Gpr = Gpr::RBX;

@@ -5,10 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tepui_hostvec::Executable;
 
-use crate::message::MessageUnit;
 use crate::op::Op;
 use crate::operand::CHANNELS;
-use crate::thread::{SendOutcome, Thread};
+use crate::send::SendOutcome;
+use crate::state::Thread;
+use crate::unit::MessageUnit;
 
 /// A sequence of operations that is translated. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

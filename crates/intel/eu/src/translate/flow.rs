@@ -9,10 +9,9 @@ use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Mask, Rm, V, Vop, integer};
 use tepui_intel_isa::Opcode;
 
 use super::block::{REGISTERS, THREAD, Translator, field};
-use crate::memory;
-use crate::message::REGISTER_BYTES;
+use crate::memory::{self, REGISTER_BYTES};
 use crate::op::{Flow, Op};
-use crate::thread::{HostState, Thread};
+use crate::state::{HostState, Thread};
 
 /// The template of a flow control operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

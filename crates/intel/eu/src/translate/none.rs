@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::lane::FloatMode;
-use crate::message::MessageUnit;
 use crate::op::Op;
-use crate::thread::Thread;
+use crate::state::Thread;
+use crate::unit::MessageUnit;
 
 /// A program's translation, which does not exist on this host.
 #[derive(Debug)]

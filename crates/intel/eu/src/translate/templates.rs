@@ -7,11 +7,10 @@ use super::block::{REGISTERS, THREAD, Translator, field};
 use super::kind::{
     PART, PART_B, TemplateOp, Value, WORDS, WordValue, operand, pieces, row, sources, word_value,
 };
-use crate::memory;
-use crate::message::REGISTER_BYTES;
+use crate::memory::{self, REGISTER_BYTES};
 use crate::op::Op;
 use crate::operand::Layout;
-use crate::thread::{HostState, Thread};
+use crate::state::{HostState, Thread};
 
 /// The result of a template, before it is written.
 const RESULT: V = V(0);
