@@ -8,7 +8,7 @@ use tepui_softgpu::AddressSpace;
 use crate::job::{ComputeJob, JobFault, JobStats, Unit};
 use crate::stream::{BLOCK_BUDGET, Stream};
 use crate::usc::cache::Programs;
-use crate::usc::launch::Grid;
+use crate::usc::grid::Grid;
 use crate::{Gpu, pipeline};
 
 /// Cost of a launch besides its instructions, counted in instructions.

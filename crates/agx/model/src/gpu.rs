@@ -10,7 +10,7 @@ use crate::coverage::Coverage;
 use crate::isp::memory::FrameMemory;
 use crate::order::OrderChecker;
 
-use crate::render::geometry::GeometryMemory;
+use crate::render::batch::GeometryMemory;
 use crate::render::scene::Scene;
 use crate::usc::cache::Cache;
 use crate::usc::program::Translation;

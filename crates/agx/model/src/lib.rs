@@ -40,7 +40,7 @@ pub use order::{Barriers, CommandKind, OrderChecker, Running};
 pub use tepui_hostvec::Target;
 pub use tepui_order::{CodeChange, Omission, Omitted, OrderEvent};
 pub use usc::code::Fingerprint;
-pub use usc::launch::Grid;
+pub use usc::grid::Grid;
 pub use watch::{
     Covering, Dispatch, MemoryAccess, Observe, Picture, PixelEvent, Sample, Shading, Space, Step,
     TileAccess, Uniforms, Watch,

@@ -2,17 +2,18 @@
 //! then pixels (ISP, fragment programs, tilebuffer, PBE) draw it tile by tile.
 //!
 //! Geometry begins with the control stream (`vdm`) and the state records that it points to
-//! ([`crate::ppp`]). [`geometry`] passes each draw through assembly, the vertex programs (`uvs`)
-//! and
+//! ([`crate::ppp`]). [`geometry`] passes each draw through assembly ([`batch`]), the vertex programs (`shade`) and
 //! [`setup`], which culls, clips and snaps primitives (with `tepui_raster`, which all GPU families share). Pixels are [`crate::isp`]'s, with the registers that fragment programs interpolate in
 //! [`coefficients`].
 
 pub mod attachments;
+pub mod batch;
 pub mod coefficients;
 pub mod draw;
 pub mod geometry;
 pub mod scene;
 pub mod setup;
+mod shade;
 #[cfg(test)]
 mod tests;
 

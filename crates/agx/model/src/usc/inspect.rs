@@ -1,4 +1,4 @@
-//! The access that an instruction is about to perform, for observers ([`crate::watch`]).
+//! SIMD-groups as observers see them ([`crate::watch`]): the access that an instruction is about to perform.
 
 use tepui_agx_packets::Packet;
 use tepui_agx_packets::texture::{Texture as Packed, TextureDimension};
@@ -13,55 +13,42 @@ use super::lanes::Lanes;
 use super::op::Op;
 use super::opcode::Opcode;
 use super::row::LANES;
-
-/// A kind of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
-    /// Device memory, by GPU address.
-    Device,
-    /// Local memory of the workgroup, by offset; the tilebuffer in fragment programs.
-    Local,
-    /// Scratch memory, by offset; the lane is in the upper 32 bits.
-    Scratch,
-}
-
-/// A memory instruction that is about to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryAccess {
-    /// The memory space.
-    pub space: Space,
-    /// Whether it writes: a store or an atomic operation.
-    pub writes: bool,
-    /// The address of each executing lane.
-    pub addresses: [u64; LANES],
-    /// Bytes from there on that a lane may access.
-    pub bytes: u32,
-}
-
-/// The texels of an image that an instruction names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
-    /// Size, format and part of the image.
-    pub what: String,
-    /// Width and height.
-    pub size: [u32; 2],
-    /// Red, green, blue, alpha, row by row: numbers from 0 to 1 as bytes, integers up to 255.
-    pub rgba: Vec<u8>,
-}
+use super::stage::Stage;
+use crate::watch::{Inspect, MemoryAccess, Picture, Space, Step, Uniforms, Watch};
 
 /// Largest side of a picture; of a larger image every n-th texel is shown.
 const MAX_SIDE: u32 = 512;
 
-/// A SIMD-group before an instruction, for an observer.
-pub(crate) trait Inspect {
-    /// The memory that the instruction accesses.
-    fn access(&self) -> Option<MemoryAccess>;
-    /// A word of memory, if it is bound.
-    fn word(&self, space: Space, address: u64) -> Option<u32>;
-    /// The descriptor of the image that the instruction reads or writes in its first lane, as one for reading.
-    fn descriptor(&self) -> Option<[u8; 24]>;
-    /// Texels through a descriptor.
-    fn picture(&self, descriptor: &[u8; 24]) -> Result<Picture, String>;
+/// Tells an observer of the instruction that a SIMD-group is about to execute.
+#[cold]
+pub fn tell(watch: &Watch, l: &Lanes<'_, '_>) {
+    let offset = l.code.placed().get(l.pc).map_or(0, |p| p.offset);
+    // SAFETY: `Lanes::new` checked that the file has the program's rows, and they are not written
+    // while the group is borrowed here.
+    let registers =
+        unsafe { std::slice::from_raw_parts(l.files().0.cast_const(), l.code.register_rows()) };
+    let numbers = l.code.uniform_rows();
+    let count = numbers.last().map_or(0, |&n| usize::from(n) + 1);
+    // SAFETY: `Lanes::new` checked that the file has a row for each uniform register, and they are
+    // never written.
+    let rows = unsafe { std::slice::from_raw_parts(l.files().1, count) };
+    let pixels = match &l.stage {
+        Stage::Fragment(f) => Some([&f.x, &f.y]),
+        _ => None,
+    };
+    watch.observer().step(&Step {
+        program: l.code.address(),
+        code: l.code.bytes(),
+        offset,
+        exec: l.exec,
+        alive: l.alive,
+        registers,
+        uniforms: Uniforms { numbers, rows },
+        workgroup: l.place.group,
+        index: l.place.index,
+        pixels,
+        group: l,
+    });
 }
 
 impl Inspect for Lanes<'_, '_> {

@@ -23,6 +23,7 @@ pub mod code;
 pub mod counts;
 pub mod exec;
 pub mod fpmode;
+pub mod grid;
 pub mod helper;
 pub mod inspect;
 #[cfg(target_arch = "x86_64")]

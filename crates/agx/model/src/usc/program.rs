@@ -1,10 +1,10 @@
 //! Programs ready to run: decoded code, and what is derived from it when it is first needed.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tepui_hostvec::Target;
 
-use super::check::{Footprints, News, proof};
+use super::check::{Audit, Checker, Footprints, News, proof};
 use super::clear;
 use super::code::Code;
 use crate::job::{ProgramPoint, Report, ReportKind};
@@ -30,7 +30,7 @@ impl Translation {
 pub struct Program {
     /// The decoded program.
     pub code: Code,
-    footprints: OnceLock<Footprints>,
+    footprints: OnceLock<Arc<Footprints>>,
     cleared: OnceLock<Option<Vec<u16>>>,
     /// Initial state for which its register use was verified first, and whether it is correct.
     proven: OnceLock<(Start, bool)>,
@@ -91,13 +91,28 @@ impl Program {
     }
 
     /// The register accesses of each instruction, for the checker.
-    pub fn footprints(&self) -> &Footprints {
-        self.footprints.get_or_init(|| Footprints::of(&self.code))
+    pub fn footprints(&self) -> &Arc<Footprints> {
+        self.footprints.get_or_init(|| Arc::new(Footprints::of(&self.code)))
+    }
+
+    /// A checker of a SIMD-group that starts with the 32-bit registers `preloaded`; `quads` if lanes are pixels, `stores` if
+    /// its only results are stores.
+    pub fn checker(
+        &self,
+        preloaded: &[usize],
+        [quads, stores]: [bool; 2],
+        workgroup: [u32; 3],
+        audit: Option<Audit>,
+    ) -> Checker {
+        let quads = quads && audit.is_some();
+        let is_proven = self.registers_are_right(preloaded, quads, audit.is_some());
+        let footprints = self.footprints();
+        Checker::new(footprints, is_proven, preloaded, [quads, stores], workgroup, audit)
     }
 
     /// Changes of the set of unread results since the last call, for the checker.
     pub fn unread(&self) -> Vec<Report> {
-        let news = self.footprints.get().map_or_else(Vec::new, Footprints::news);
+        let news = self.footprints.get().map_or_else(Vec::new, |footprints| footprints.news());
         let report = |(index, news)| {
             let (offset, text) = self.code.describe(index);
             let (kind, what) = match news {

@@ -2,6 +2,7 @@
 
 use super::check::Checker;
 use super::exec::Handlers;
+use super::inspect;
 use super::lanes::Lanes;
 use super::op::{Next, Op};
 use super::opcode::Opcode;
@@ -90,7 +91,7 @@ fn interpret(
             }
         }
         if let Some(watch) = &watch {
-            watch.before(l);
+            inspect::tell(watch, l);
         }
         l.pc += 1;
         let here = l.pc;

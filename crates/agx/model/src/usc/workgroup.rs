@@ -6,8 +6,9 @@ use super::check::race::Races;
 use super::check::{Audit, Checker};
 use super::code::Code;
 use super::counts::Counts;
+use super::grid::Grid;
 use super::lanes::Lanes;
-use super::launch::{Grid, Launch};
+use super::launch::Launch;
 use super::memory::Port;
 use super::place::{Place, Position};
 use super::program::Program;
@@ -211,9 +212,10 @@ impl<'v> Worker<'v> {
         lanes.checker = match self.checks {
             Checks::Off => None,
             checks => {
-                let audit = (checks == Checks::Audit).then(|| Audit::new(program, None, 0, 0));
+                let footprints = program.footprints();
+                let audit = (checks == Checks::Audit).then(|| Audit::new(footprints, None, 0, 0));
                 let preloaded = stage.preloaded();
-                Some(Box::new(Checker::new(program, preloaded, [quads, false], [0; 3], audit)))
+                Some(Box::new(program.checker(preloaded, [quads, false], [0; 3], audit)))
             }
         };
         lanes.enter(stage);
@@ -466,8 +468,10 @@ fn checker(
     if checks == Checks::Off {
         return None;
     }
-    let audit = (checks == Checks::Audit).then(|| Audit::new(program, races, number, index as u32));
-    Some(Box::new(Checker::new(program, &[], [false, true], place.group, audit)))
+    let footprints = program.footprints();
+    let audit =
+        (checks == Checks::Audit).then(|| Audit::new(footprints, races, number, index as u32));
+    Some(Box::new(program.checker(&[], [false, true], place.group, audit)))
 }
 
 /// Fills the cleared registers of SIMD-groups, `rows` each, with their uninitialised value.

@@ -323,8 +323,7 @@ pub fn local(
         && let Some(shadow) = &mut l.shared.local_shadow
     {
         let group = audit.index;
-        let program = audit.program.clone();
-        let footprints = program.footprints();
+        let footprints = audit.footprints.clone();
         if let Some(row) = values {
             footprints.executed(index);
             let addresses = from.map(u64::from);
@@ -378,7 +377,7 @@ pub fn local_atomics(l: &mut Lanes<'_, '_>, from: &[u32; LANES]) {
         report(l, ReportKind::UnwrittenLocal, what, unwritten);
     }
     if let Some(audit) = l.checker.as_mut().and_then(|c| c.audit()) {
-        readers.into_iter().for_each(|by| audit.program.footprints().read(usize::from(by)));
+        readers.into_iter().for_each(|by| audit.footprints.read(usize::from(by)));
     }
 }
 

@@ -25,7 +25,6 @@ pub use local::{LocalShadow, Scratch};
 use race::{Conflict, How, Page, Races};
 
 use super::code::Code;
-use super::program::Program;
 use crate::job::{ProgramPoint, Report, ReportKind};
 
 /// Maximum number of reports of one SIMD-group, since loops can repeat a mistake without end.
@@ -70,7 +69,7 @@ struct LoadFinding {
 
 /// State of an audit for the launch.
 pub struct Audit {
-    program: Arc<Program>,
+    footprints: Arc<Footprints>,
     races: Option<Arc<Races>>,
     /// The SIMD-group's number in `races`.
     group: u32,
@@ -84,14 +83,14 @@ pub struct Audit {
 impl Audit {
     /// The audit state of a SIMD-group of a program, by its workgroup's number and its own in it.
     pub fn new(
-        program: &Arc<Program>,
+        footprints: &Arc<Footprints>,
         races: Option<&Arc<Races>>,
         workgroup: u64,
         index: u32,
     ) -> Audit {
         let group = races.map_or(0, |races| races.number(workgroup, index));
         Audit {
-            program: program.clone(),
+            footprints: footprints.clone(),
             races: races.cloned(),
             group,
             index,
@@ -158,18 +157,17 @@ impl Registers {
 
 impl Checker {
     /// A checker for a group of a program that starts with the 32-bit registers `preloaded`, with an audit or without; `quads` if
-    /// lanes are pixels, `stores` if its only results are stores.
+    /// lanes are pixels, `stores` if its only results are stores. If `is_proven`, its registers need no checks.
     pub fn new(
-        program: &Program,
+        footprints: &Footprints,
+        is_proven: bool,
         preloaded: &[usize],
         [quads, stores]: [bool; 2],
         workgroup: [u32; 3],
         audit: Option<Audit>,
     ) -> Checker {
-        let quads = quads && audit.is_some();
-        let is_proven = program.registers_are_right(preloaded, quads, audit.is_some());
-        let results = audit.is_some() && program.footprints().has_texels;
-        let loads = (stores && !program.footprints().crosses_lanes).then(Vec::new);
+        let results = audit.is_some() && footprints.has_texels;
+        let loads = (stores && !footprints.crosses_lanes).then(Vec::new);
         Checker {
             loads,
             registers: (!is_proven).then(|| Box::new(Registers::new(preloaded, results))),
