@@ -4,9 +4,9 @@
 //! waits at a barrier; local memory belongs to the group. Groups are independent, so workers take
 //! them in order.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-use tepui_intel_eu::{Fault, FaultKind as EuFault, Program, Stop, Thread};
+use tepui_intel_eu::{Program, REGISTER_BYTES, Stop, Thread};
 use tepui_intel_packets::media::{
     FloatingPointMode, InterfaceDescriptorData, MediaVfeState, SharedLocalMemorySize,
 };
@@ -14,16 +14,12 @@ use tepui_softgpu::AddressSpace;
 
 use crate::context::Bases;
 use crate::gpu::Gpu;
-use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
-use crate::memory::Memory;
-use crate::order::MemoryUnit;
+use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::port::{DispatchState, Ports};
+use crate::program::{program, thread_fault};
 use crate::watch::ThreadPlace;
 
 const UNIT: Unit = Unit::Dispatch;
-
-/// Bytes of a general register.
-const REGISTER_BYTES: usize = 32;
 
 /// Limit on the threads of a workgroup: the counters of a walker have six bits each, an interface
 /// descriptor's ten.
@@ -137,79 +133,6 @@ impl Dispatch {
     }
 }
 
-/// A decoded kernel, with the code that it was decoded from.
-pub(crate) struct CachedProgram {
-    pieces: Vec<(u32, Vec<u8>)>,
-    program: Program,
-}
-
-impl CachedProgram {
-    /// The program.
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-}
-
-/// The kernel at an address, decoded at its first use and again when memory has changed there.
-pub(crate) fn program(
-    gpu: &Gpu,
-    vm: &AddressSpace,
-    kernel: u64,
-) -> Result<Arc<CachedProgram>, JobFault> {
-    /// Limit on the decoded kernels that are kept.
-    const MAX_PROGRAMS: usize = 1024;
-    let mut memory = Memory::new(vm, MemoryUnit::Instructions);
-    let cached = {
-        let programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        programs.get(&kernel).cloned()
-    };
-    if let Some(cached) = cached {
-        let same = cached.pieces.iter().all(|(offset, bytes)| {
-            let mut now = vec![0; bytes.len()];
-            memory.read(kernel + u64::from(*offset), &mut now).is_ok() && now == *bytes
-        });
-        if same {
-            return Ok(cached);
-        }
-    }
-    let mut pieces = Vec::new();
-    let loaded = Program::load(gpu.chip.generation, 0, |offset, buffer| {
-        let done = memory.read(kernel + u64::from(offset), buffer).is_ok();
-        if done {
-            pieces.push((offset, buffer.to_vec()));
-        }
-        done
-    });
-    let program = loaded.map_err(|fault| thread_fault(kernel, fault))?;
-    let cached = Arc::new(CachedProgram { pieces, program });
-    let mut programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
-    if programs.len() >= MAX_PROGRAMS {
-        programs.clear();
-    }
-    programs.insert(kernel, cached.clone());
-    Ok(cached)
-}
-
-/// Converts a fault of an EU to the model's.
-pub(crate) fn thread_fault(kernel: u64, fault: Fault) -> JobFault {
-    let (unit, kind) = match &fault.kind {
-        EuFault::Decode(_) | EuFault::BadJump(_) => (Unit::ExecutionUnit, FaultKind::Undecodable),
-        EuFault::Unreadable => (Unit::ExecutionUnit, FaultKind::Unbound),
-        EuFault::Unsupported(_) => (Unit::ExecutionUnit, FaultKind::Unimplemented),
-        EuFault::Watchdog(_) => (Unit::ExecutionUnit, FaultKind::Endless),
-        EuFault::Message { .. } => (Unit::DataPort, FaultKind::Invalid),
-        _ => (Unit::ExecutionUnit, FaultKind::Invalid),
-    };
-    JobFault {
-        program: Some(ProgramPoint {
-            program: kernel,
-            offset: fault.ip,
-            text: fault.instruction.clone(),
-        }),
-        ..JobFault::new(unit, fault.kind.to_string()).of(kind)
-    }
-}
-
 /// Slots of threads in scratch memory: each workgroup takes those of its threads while it runs.
 struct ScratchSlots {
     free: Mutex<Vec<u32>>,
@@ -271,7 +194,7 @@ pub(crate) fn run(
     }
     let kernel = dispatch.bases.instruction + dispatch.descriptor.kernel_start_pointer;
     let cached = program(gpu, vm, kernel)?;
-    let shared = DispatchState::new(gpu, kernel, dispatch);
+    let shared = DispatchState::new(gpu, kernel, dispatch.bases, &dispatch.descriptor);
     // Scratch memory is allocated for this number of threads.
     let resident = dispatch.vfe.maximum_number_of_threads + 1;
     let slots = ScratchSlots::new((resident / count).max(1));

@@ -1,18 +1,17 @@
-//! The GPU: executes batches.
+//! The GPU: what all of its contexts share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_intel_chips::Chip;
+use tepui_intel_eu::Program;
 use tepui_order::CodeChange;
-use tepui_softgpu::{AddressSpace, Reports, WorkerPool};
+use tepui_softgpu::{Reports, WorkerPool};
 
 use crate::context::HardwareContext;
-use crate::dispatch::CachedProgram;
-use crate::job::{Batch, JobFault, JobStats, ReportKind};
+use crate::job::{JobStats, ReportKind};
 use crate::order::OrderChecker;
 use crate::relaxed::RelaxedMemory;
-use crate::stream::Stream;
 use crate::watch::Watch;
 
 /// Options of the model.
@@ -68,6 +67,20 @@ pub fn timestamp(chip: &Chip, clock: fn() -> u64) -> u64 {
     ticks as u64 & ((1 << 36) - 1)
 }
 
+/// A decoded kernel, with the code that it was decoded from.
+pub(crate) struct CachedProgram {
+    /// The code, piece by piece with its offset.
+    pub(crate) pieces: Vec<(u32, Vec<u8>)>,
+    pub(crate) program: Program,
+}
+
+impl CachedProgram {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
 /// A GPU. One value serves all contexts and all submitting threads.
 pub struct Gpu {
     pub(crate) chip: &'static Chip,
@@ -114,43 +127,8 @@ impl Gpu {
         HardwareContext::new(self.chip.generation)
     }
 
-    /// Runs a batch to its end.
-    ///
-    /// # Errors
-    /// The fault that ended it. The context's state is then undefined.
-    pub fn execute(
-        &self,
-        vm: &AddressSpace,
-        context: &mut HardwareContext,
-        batch: &Batch,
-    ) -> Result<JobStats, JobFault> {
-        if let Some(memory) = &self.relaxed {
-            let _running = memory.batch.lock().unwrap_or_else(PoisonError::into_inner);
-            vm.observe(memory.clone());
-            let schedule = memory.begin();
-            let result = Stream::new(self, vm, context).with_schedule(schedule).run(batch);
-            memory.end(vm);
-            return result.map(|stats| self.with_reports(stats));
-        }
-        let Some(order) = &self.order else {
-            return Stream::new(self, vm, context).run(batch);
-        };
-        // Batches of other contexts wait: they run on the same engine.
-        let _running = order.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        vm.observe(order.clone());
-        order.begin();
-        let result = Stream::new(self, vm, context).run(batch);
-        let (reports, removals) = order.end();
-        let mut stats = result?;
-        stats.removals = removals;
-        if let Some(all) = &self.reports {
-            reports.into_iter().for_each(|report| all.add(report));
-        }
-        Ok(self.with_reports(stats))
-    }
-
     /// Adds what the checker of threads has found.
-    fn with_reports(&self, mut stats: JobStats) -> JobStats {
+    pub(crate) fn with_reports(&self, mut stats: JobStats) -> JobStats {
         stats.reports = self.reports.as_ref().map_or_else(Vec::new, |reports| reports.take());
         stats
     }

@@ -27,6 +27,7 @@
 
 mod context;
 mod dispatch;
+mod execute;
 #[doc(hidden)]
 pub mod exercise;
 mod format;
@@ -36,6 +37,7 @@ mod memory;
 mod order;
 mod picture;
 mod port;
+mod program;
 mod registers;
 mod relaxed;
 mod render;

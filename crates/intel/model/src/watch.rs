@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use tepui_intel_eu::{REGISTERS, Thread};
 
-use crate::port::Ports;
-
 /// Memory that a message reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySpace {
@@ -65,7 +63,15 @@ pub struct Step<'a> {
     /// Its access of memory; none for images and other units.
     pub access: Option<Access>,
     pub(crate) thread: &'a Thread,
-    pub(crate) ports: &'a Ports<'a>,
+    pub(crate) memory: &'a dyn Inspect,
+}
+
+/// Memory as a thread reaches it.
+pub(crate) trait Inspect {
+    /// A word, if it is bound.
+    fn word(&self, space: MemorySpace, address: u64) -> Option<u32>;
+    /// Whether memory at the program's address begins with bytes.
+    fn code_is(&self, code: &[u8]) -> bool;
 }
 
 impl Step<'_> {
@@ -89,13 +95,13 @@ impl Step<'_> {
     /// The word of memory at a multiple of four, if it is bound.
     #[must_use]
     pub fn word(&self, space: MemorySpace, address: u64) -> Option<u32> {
-        self.ports.word(space, address)
+        self.memory.word(space, address)
     }
 
     /// Whether memory at the kernel's address begins with bytes.
     #[must_use]
     pub fn runs(&self, code: &[u8]) -> bool {
-        self.ports.code_is(code)
+        self.memory.code_is(code)
     }
 }
 

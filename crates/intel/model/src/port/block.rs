@@ -3,7 +3,9 @@
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
-use super::{Payload, Ports, Space, refuse};
+use super::payload::Payload;
+use super::refusal::refuse;
+use super::{Ports, Space};
 
 /// Bytes of an OWORD, the unit of blocks.
 const OWORD: u64 = 16;

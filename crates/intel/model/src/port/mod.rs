@@ -15,10 +15,13 @@ mod block;
 mod copy;
 pub(crate) mod image;
 mod interpolator;
+mod payload;
 pub(crate) mod plain;
+mod refusal;
 mod render;
 mod sampler;
 mod scattered;
+mod state;
 pub(crate) mod surface;
 mod tail;
 mod typed;
@@ -27,45 +30,29 @@ mod urb;
 mod watch;
 mod window;
 
-use std::fmt::Display;
-
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
-use tepui_intel_chips::Generation;
 use tepui_intel_eu::{
     Finding, FindingKind, Message, MessageUnit, Outcome, Refusal, Step as EuStep, Thread,
     ThreadView, UnwrittenStorage,
 };
 use tepui_intel_isa::Sfid;
-use tepui_intel_packets::Revision;
-use tepui_softgpu::{AddressSpace, ProgramPoint, Report, Reports};
+use tepui_softgpu::{AddressSpace, ProgramPoint, Report};
 
-use crate::context::Bases;
-use crate::dispatch::Dispatch;
-use crate::gpu::Gpu;
 use crate::job::ReportKind;
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::render::target::{BackEnd, Target};
-use crate::watch::{ThreadPlace, Watch};
+use crate::watch::ThreadPlace;
 pub(crate) use copy::CopiedArea;
+use payload::{LANES, Payload, put_u32};
+use refusal::{refuse, unimplemented};
 pub(crate) use sampler::Unit;
 use sampler::{Sampler, Scratch, Texture};
+pub(crate) use state::DispatchState;
 use surface::Surface;
 use tepui_texel::Kernels;
 use tepui_texel::blocks::Blocks;
 use window::HostWindow;
-
-/// A refusal of a message, with its reason.
-pub(crate) fn refuse(what: impl Display) -> Refusal {
-    Refusal(what.to_string())
-}
-
-/// The refusal of a message that the model does not know.
-fn unimplemented(what: impl Display) -> Refusal {
-    refuse(format!("{what} is not executed by this model yet"))
-}
 
 /// Binding table indices with a meaning of their own.
 mod index {
@@ -79,72 +66,6 @@ mod index {
     pub const BINDLESS: u32 = 252;
     /// All indices below are entries of the binding table.
     pub const FIRST_RESERVED: usize = 252;
-}
-
-/// State that all threads of a dispatch share.
-pub(crate) struct DispatchState {
-    bases: Bases,
-    generation: Generation,
-    binding_table: u64,
-    /// GPU address of the samplers.
-    samplers: u64,
-    timestamp: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// Address of the threads' program, for reports.
-    kernel: u64,
-    /// The receiver of reports, if threads are checked.
-    reports: Option<Arc<Reports<ReportKind>>>,
-    /// The observer of threads.
-    watch: Option<Watch>,
-}
-
-impl DispatchState {
-    pub fn new(gpu: &Gpu, kernel: u64, dispatch: &Dispatch) -> DispatchState {
-        let table = dispatch.bases.surface + dispatch.descriptor.binding_table_pointer;
-        let samplers = dispatch.bases.dynamic + dispatch.descriptor.sampler_state_pointer;
-        DispatchState::of(gpu, kernel, dispatch.bases, table, samplers)
-    }
-
-    /// The revision of surface states and samplers.
-    pub fn revision(&self) -> Revision {
-        tepui_intel_packets::revision(self.generation)
-    }
-
-    /// The state of a program at an address, with a binding table and samplers at addresses.
-    pub fn of(
-        gpu: &Gpu,
-        kernel: u64,
-        bases: Bases,
-        binding_table: u64,
-        samplers: u64,
-    ) -> DispatchState {
-        let (chip, clock) = (gpu.chip, gpu.options.clock);
-        DispatchState {
-            bases,
-            generation: chip.generation,
-            binding_table,
-            samplers,
-            timestamp: Box::new(move || crate::gpu::timestamp(chip, clock)),
-            kernel,
-            reports: gpu.reports.clone(),
-            watch: gpu.watch.clone(),
-        }
-    }
-
-    /// GPU address of the table that maps to auxiliary surfaces; 0 if there is none.
-    pub fn auxiliary_table(&self) -> u64 {
-        self.bases.auxiliary_table
-    }
-
-    /// Whether threads are checked or watched, so that each executes its instructions one by one.
-    pub fn checks(&self) -> bool {
-        self.reports.is_some() || self.watch.is_some()
-    }
-
-    /// A thread that was never started.
-    pub fn thread(&self) -> Thread {
-        let thread = if self.reports.is_some() { Thread::new().checked() } else { Thread::new() };
-        if self.watch.is_some() { thread.observed() } else { thread }
-    }
 }
 
 /// The memory that a message's addresses refer to.
@@ -189,9 +110,6 @@ pub(crate) struct Ports<'a> {
     /// The thread of a workgroup that runs, for observers.
     pub(crate) place: ThreadPlace,
 }
-
-/// Channels of the widest message.
-const LANES: usize = 16;
 
 /// A surface that a message has named.
 struct BoundSurface {
@@ -307,7 +225,7 @@ impl<'a> Ports<'a> {
         let place = match self.by_state.get(&state) {
             Some(&place) => place,
             None => {
-                let mut surface = Surface::read(&mut self.memory, state, self.shared, false)?;
+                let mut surface = self.shared.surface(&mut self.memory, state, false)?;
                 surface.look_for_clear_blocks(&mut self.memory);
                 let place = self.surfaces.len() as u32;
                 let texture = Texture::of(&surface);
@@ -568,65 +486,6 @@ impl MessageUnit for Ports<'_> {
             reports.add(Report { kind, what, at });
         }
     }
-}
-
-/// The payload of a message: both sources of a split send in sequence.
-struct Payload {
-    bytes: [u8; Payload::MAX_BYTES],
-    header: Option<[u32; 8]>,
-}
-
-impl Payload {
-    /// Limit on the bytes of a payload: 15 registers, twice for split sends.
-    const MAX_BYTES: usize = 2 * 15 * 32 + 64;
-
-    /// Copies the payload, without its header.
-    fn new(view: &ThreadView<'_>, message: &Message) -> Payload {
-        let mut bytes = [0; Payload::MAX_BYTES];
-        let (first, second) = (view.payload(), view.payload1());
-        let skip = if message.header { 32.min(first.len()) } else { 0 };
-        let body = &first[skip..];
-        bytes[..body.len()].copy_from_slice(body);
-        bytes[body.len()..body.len() + second.len()].copy_from_slice(second);
-        Payload { bytes, header: message.header.then(|| view.dwords(0)) }
-    }
-
-    /// The double word of a channel in the field that begins at register `register`.
-    fn u32(&self, register: usize, lane: usize) -> u32 {
-        let at = 32 * register + 4 * lane;
-        self.bytes.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-    }
-
-    /// A byte of a register.
-    fn byte(&self, register: usize, index: usize) -> u8 {
-        self.bytes.get(32 * register + index).copied().unwrap_or(0)
-    }
-
-    /// The quad word of a channel.
-    fn u64(&self, register: usize, lane: usize) -> u64 {
-        let half = |k| u64::from(self.u32(register, 2 * lane + k));
-        half(0) | half(1) << 32
-    }
-}
-
-/// The enabled channels of a message, below `width`.
-fn lanes(message: &Message, width: usize) -> impl Iterator<Item = usize> + use<> {
-    let channels = message.channels;
-    (0..width).filter(move |lane| channels >> lane & 1 != 0)
-}
-
-/// Writes a channel's double word to the field of the response that begins at register `register`.
-fn put_u32(view: &mut ThreadView<'_>, register: usize, lane: usize, value: u32) {
-    let at = 32 * register + 4 * lane;
-    if let Some(to) = view.response().get_mut(at..at + 4) {
-        to.copy_from_slice(&value.to_le_bytes());
-    }
-}
-
-/// Writes a channel's quad word.
-fn put_u64(view: &mut ThreadView<'_>, register: usize, lane: usize, value: u64) {
-    put_u32(view, register, 2 * lane, value as u32);
-    put_u32(view, register, 2 * lane + 1, (value >> 32) as u32);
 }
 
 #[cfg(test)]

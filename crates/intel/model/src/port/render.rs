@@ -3,8 +3,10 @@
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
+use super::Ports;
+use super::payload::{LANES, Payload, lanes, put_u32};
+use super::refusal::{refuse, unimplemented};
 use super::surface::Surface;
-use super::{LANES, Payload, Ports, lanes, put_u32, refuse, unimplemented};
 use crate::render::target::{BlockOperation, PixelWrite, Target};
 use crate::render::write::Rows;
 
@@ -230,7 +232,7 @@ impl Ports<'_> {
             .pixels
             .as_deref()
             .is_some_and(|pixels| pixels.output.operation == Some(BlockOperation::Clear));
-        let target = match Surface::read(&mut self.memory, state, self.shared, clears)? {
+        let target = match self.shared.surface(&mut self.memory, state, clears)? {
             Surface::Null => None,
             Surface::Buffer(_) => return Err(unimplemented("a buffer as render target")),
             Surface::Image(image) => Some(Box::new(Target::new(image))),

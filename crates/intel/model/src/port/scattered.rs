@@ -2,7 +2,9 @@
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
-use super::{Payload, Ports, Space, lanes, put_u32, put_u64, refuse, unimplemented};
+use super::payload::{Payload, lanes, put_u32, put_u64};
+use super::refusal::{refuse, unimplemented};
+use super::{Ports, Space};
 
 /// The form of a scattered message.
 struct MessageForm {

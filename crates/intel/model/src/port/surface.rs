@@ -2,10 +2,11 @@
 
 use tepui_intel_eu::Refusal;
 use tepui_intel_packets::Packet;
+use tepui_intel_packets::Revision;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
 
 use super::auxiliary::{Auxiliary, AuxiliaryKind};
-use super::{DispatchState, refuse, unimplemented};
+use super::refusal::{refuse, unimplemented};
 use crate::format::{self, Format, MAX_BYTES};
 use crate::memory::{Memory, address};
 use crate::order::MemoryUnit;
@@ -264,21 +265,22 @@ impl ClearColour {
 }
 
 impl Surface {
-    /// Reads a surface state. `clears` says whether it is for a fast clear, which converts the clear colour for the
+    /// Reads a surface state of a revision, with the address of the table of auxiliary surfaces. `clears` says whether it is for a fast clear, which converts the clear colour for the
     /// sampler. Drivers that convert it themselves give the state another address then, which they write at any time.
     ///
     /// source: Mesa, blorp_genX_exec_brw.h (`op_clear_addr`).
     pub fn read(
         memory: &mut Memory<'_>,
         at: u64,
-        shared: &DispatchState,
+        revision: Revision,
+        auxiliary_table: u64,
         clears: bool,
     ) -> Result<Surface, Refusal> {
         let mut bytes = [0; RenderSurfaceState::SIZE_BYTES];
         memory.read_by(MemoryUnit::State, at, &mut bytes).map_err(refuse)?;
-        let state = RenderSurfaceState::unpack_as(&bytes, shared.revision())
+        let state = RenderSurfaceState::unpack_as(&bytes, revision)
             .map_err(|problem| refuse(format!("the surface state at {at:#x}: {problem}")))?;
-        let mut surface = Surface::of(&state, shared.auxiliary_table())?;
+        let mut surface = Surface::of(&state, auxiliary_table)?;
         if let Surface::Image(image) = &mut surface
             && state.clear_value_address_enable
         {

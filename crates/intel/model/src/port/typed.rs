@@ -5,9 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
+use super::Ports;
 use super::atomic::Operation;
+use super::payload::{Payload, lanes, put_u32};
+use super::refusal::refuse;
 use super::surface::{Dimension, Image, Surface};
-use super::{Payload, Ports, lanes, put_u32, refuse};
 use crate::format::{Format, MAX_BYTES};
 use crate::render::target::Target;
 

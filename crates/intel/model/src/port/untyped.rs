@@ -3,8 +3,10 @@
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_softgpu::Protection;
 
+use super::payload::lanes;
+use super::refusal::refuse;
 use super::window::ChannelOffsets;
-use super::{Ports, Space, lanes, refuse};
+use super::{Ports, Space};
 
 /// Maximum number of channels of a message.
 const CHANNELS: usize = 16;

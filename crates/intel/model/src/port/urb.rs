@@ -2,7 +2,9 @@
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 
-use super::{Ports, lanes, put_u32, refuse, unimplemented};
+use super::Ports;
+use super::payload::{lanes, put_u32};
+use super::refusal::{refuse, unimplemented};
 
 /// Messages.
 ///

@@ -4,7 +4,7 @@ use tepui_intel_eu::{Message, REGISTER_BYTES, Step as EuStep};
 use tepui_intel_isa::Sfid;
 
 use super::{Ports, Space};
-use crate::watch::{Access, MemorySpace, Step, ThreadPlace};
+use crate::watch::{Access, Inspect, MemorySpace, Step, ThreadPlace};
 
 /// The form of a message that accesses memory channel by channel.
 struct MessageForm {
@@ -90,7 +90,7 @@ impl Ports<'_> {
             place,
             access,
             thread: step.thread,
-            ports: self,
+            memory: self,
         });
     }
 
@@ -144,9 +144,10 @@ impl Ports<'_> {
         }
         Some(access)
     }
+}
 
-    /// A word of memory, if it is bound.
-    pub(crate) fn word(&self, space: MemorySpace, address: u64) -> Option<u32> {
+impl Inspect for Ports<'_> {
+    fn word(&self, space: MemorySpace, address: u64) -> Option<u32> {
         match space {
             MemorySpace::Local => {
                 let at = usize::try_from(address).ok()?;
@@ -159,8 +160,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Whether memory at the program's address begins with bytes.
-    pub(crate) fn code_is(&self, code: &[u8]) -> bool {
+    fn code_is(&self, code: &[u8]) -> bool {
         let mut bytes = vec![0; code.len()];
         self.memory.peek(self.shared.kernel, &mut bytes) && bytes == code
     }

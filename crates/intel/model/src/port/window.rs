@@ -7,8 +7,9 @@
 use tepui_intel_eu::{Message, Refusal};
 use tepui_softgpu::Protection;
 
+use super::payload::LANES;
 use super::surface::Surface;
-use super::{LANES, Ports, index};
+use super::{Ports, index};
 
 /// Memory on the host.
 #[derive(Clone, Copy)]

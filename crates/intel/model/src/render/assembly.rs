@@ -2,7 +2,7 @@
 
 use tepui_raster::{Assembler, PrimitiveKind, Provoking, Topology};
 
-use super::unimplemented;
+use super::unit::unimplemented;
 use crate::job::JobFault;
 
 /// Topologies.

@@ -11,9 +11,9 @@ use tepui_texel::Floats;
 #[cfg(target_arch = "x86_64")]
 use tepui_texel::Vectors;
 
-use super::UNIT;
 use super::depth::compare;
 use super::state::{latched, read};
+use super::unit::UNIT;
 use crate::context::HardwareContext;
 use crate::format::Format;
 use crate::job::JobFault;

@@ -4,21 +4,16 @@
 
 use tepui_intel_packets::gen12::{CpsState, State3dCpsPointers};
 use tepui_raster::{TILE_SIDE, Tests};
-use tepui_softgpu::Fault;
 
+use super::coarse_pixels::{MAX_PIXELS, MAX_SIDE};
 use super::geometry::Primitive;
 use super::pixel::Subspan;
 use super::state::{State, latched, read};
-use super::target::{BackEnd, LANES, PixelWrite, Target};
 use super::tile::Worker;
-use super::{MAX_SAMPLES, UNIT, unimplemented};
+use super::unit::{MAX_SAMPLES, UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
-
-/// Maximum width and height of a coarse pixel.
-const MAX_SIDE: u32 = 4;
-const MAX_PIXELS: usize = (MAX_SIDE * MAX_SIDE) as usize;
 
 /// The size in pixels of coarse pixels, if the pixel shader of a draw is executed for these.
 ///
@@ -47,64 +42,6 @@ pub(super) fn size(
     match size.iter().all(|side| matches!(*side, 1 | 2 | MAX_SIDE)) {
         true => Ok(Some(size)),
         false => Err(JobFault::new(UNIT, format!("coarse pixels of {} by {}", size[0], size[1]))),
-    }
-}
-
-/// The pixels of the channels of a thread.
-pub(crate) struct CoarsePixels {
-    size: [u32; 2],
-    /// The samples of each pixel that passed early tests, row by row.
-    covered: [[u32; MAX_PIXELS]; LANES],
-    /// Pixels whose late tests have been executed.
-    tested: [u32; LANES],
-}
-
-impl CoarsePixels {
-    pub fn of(size: [u32; 2]) -> CoarsePixels {
-        CoarsePixels { size, covered: [[0; MAX_PIXELS]; LANES], tested: [0; LANES] }
-    }
-
-    /// Begins a thread.
-    pub fn begin(&mut self) {
-        self.tested = [0; LANES];
-    }
-}
-
-impl BackEnd<'_> {
-    /// As [`BackEnd::write`], for each pixel of a channel's coarse pixel.
-    ///
-    /// Assumption: the coverage that a shader computes has the samples of one pixel after the other.
-    pub(super) fn write_coarse(
-        &mut self,
-        coarse: &mut CoarsePixels,
-        memory: &mut Memory<'_>,
-        target: Option<&Target>,
-        place: [usize; 2],
-        lane: usize,
-        written: &PixelWrite,
-    ) -> Result<(), Fault> {
-        let ([x, y], covered) = (self.places[lane], self.covered[lane]);
-        let [width, height] = coarse.size;
-        let samples = self.output.samples.count as u32;
-        let mut outcome = Ok(());
-        for pixel in 0..width * height {
-            let of_pixel = &mut coarse.covered[lane][pixel as usize];
-            if *of_pixel == 0 {
-                continue;
-            }
-            self.places[lane] = [x + pixel % width, y + pixel / width];
-            self.covered[lane] = *of_pixel;
-            self.tested &= !(1 << lane);
-            self.tested |= (coarse.tested[lane] >> pixel & 1) << lane;
-            let shift = pixel * samples;
-            let mask = written.mask.map(|mask| mask.checked_shr(shift).unwrap_or(0));
-            let written = PixelWrite { mask, ..*written };
-            outcome = outcome.and(self.write_pixel(memory, target, place, lane, &written));
-            *of_pixel = self.covered[lane];
-            coarse.tested[lane] |= (self.tested >> lane & 1) << pixel;
-        }
-        (self.places[lane], self.covered[lane]) = ([x, y], covered);
-        outcome
     }
 }
 

@@ -11,7 +11,7 @@ use tepui_softgpu::{Fault, Protection};
 
 use super::plain_tile;
 use super::state::{State, latched, latched_as};
-use super::{MAX_SAMPLES, UNIT, unimplemented};
+use super::unit::{MAX_SAMPLES, UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;

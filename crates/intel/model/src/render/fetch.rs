@@ -4,7 +4,7 @@ use tepui_intel_packets::gen12::State3dVfSgvs2;
 use tepui_intel_packets::vertex::{VertexBufferState, VertexComponentControl, VertexElementState};
 
 use super::state::{State, latched, unpack};
-use super::{UNIT, unimplemented};
+use super::unit::{UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::format::{self, Format};
 use crate::job::JobFault;

@@ -2,23 +2,18 @@
 //! equations of pixel threads.
 
 use tepui_raster::{
-    ClipVolume, DepthBias, DepthRange, FillRule, Grid, Interpolation, Outline, Piece,
-    PrimitiveKind, ProjectedPrimitive, RasterBounds, Shape, Viewport, WindowPlane, drop_outside,
+    ClipVolume, DepthBias, DepthRange, Interpolation, Outline, Piece, PrimitiveKind,
+    ProjectedPrimitive, RasterBounds, Shape, Viewport, WindowPlane, drop_outside,
 };
 
 use super::assembly::Assembled;
 use super::lines::{Counter, Dashes, Pattern, SmoothLine};
+use super::planes::Barycentrics;
 use super::setup::Attributes;
 use super::state::{State, ViewportState};
-use super::unimplemented;
+use super::unit::{GRID, unimplemented};
 use super::vertex::Vertices;
 use crate::job::JobFault;
-
-/// Vertices are snapped to 1/256 of a pixel, and clipped where fixed point ends.
-///
-/// source: genxml, 3DSTATE_SF "Vertex Sub Pixel Precision Select": 8 bits. The guard band of 32768
-/// pixels is an assumption; no API can tell.
-pub(super) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 
 /// Maximum width and height in pixels.
 const MAX_PIXELS: u32 = 16384;
@@ -43,68 +38,6 @@ pub(super) struct Primitive {
     pub smooth: Option<SmoothLine>,
     /// Offset of its attributes in [`Scene::attributes`].
     pub attributes: usize,
-}
-
-/// The barycentric coordinates of a primitive as plane equations over the window.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Barycentrics {
-    /// 1/w.
-    one_over_w: WindowPlane,
-    /// The coordinates of the second and third vertex, over w.
-    perspective: [WindowPlane; 2],
-    /// The coordinates of the second and third vertex, linear on the screen.
-    linear: [WindowPlane; 2],
-}
-
-/// The value of a plane at a point of the window.
-#[inline(always)]
-pub(super) fn value(plane: &WindowPlane, [x, y]: [f64; 2]) -> f64 {
-    plane[0] * x + plane[1] * y + plane[2]
-}
-
-impl Barycentrics {
-    /// The barycentric coordinates at a point of the window.
-    pub fn at(&self, linear: bool, point: [f64; 2]) -> [f32; 2] {
-        if linear {
-            return self.linear.map(|plane| value(&plane, point) as f32);
-        }
-        let w = self.w(point);
-        self.perspective.map(|plane| (value(&plane, point) * w) as f32)
-    }
-
-    /// As [`Barycentrics::at`], for a row of points.
-    #[inline(always)]
-    pub fn rows<const N: usize>(
-        &self,
-        linear: bool,
-        [x, y]: [&[f64; N]; 2],
-        out: [&mut [f32; N]; 2],
-    ) {
-        let planes = if linear { &self.linear } else { &self.perspective };
-        let mut w = [1.0; N];
-        if !linear {
-            self.w_rows([x, y], &mut w);
-        }
-        for (out, plane) in out.into_iter().zip(planes) {
-            for i in 0..N {
-                let value = value(plane, [x[i], y[i]]);
-                out[i] = if linear { value as f32 } else { (value * w[i]) as f32 };
-            }
-        }
-    }
-
-    /// As [`Barycentrics::w`], for a row of points.
-    #[inline(always)]
-    pub fn w_rows<const N: usize>(&self, [x, y]: [&[f64; N]; 2], out: &mut [f64; N]) {
-        for i in 0..N {
-            out[i] = 1.0 / value(&self.one_over_w, [x[i], y[i]]);
-        }
-    }
-
-    /// w at a point of the window.
-    pub fn w(&self, point: [f64; 2]) -> f64 {
-        1.0 / value(&self.one_over_w, point)
-    }
 }
 
 /// Primitives to be rendered.

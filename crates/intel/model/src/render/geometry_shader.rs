@@ -6,19 +6,21 @@
 use tepui_intel_eu::Thread;
 use tepui_softgpu::AddressSpace;
 
+use super::Machine;
 use super::assembly::{Assembled, Assembly, ProvokingVertices};
 use super::input_assembly::InputPrimitive;
 use super::shader::{Command, LANES, Shader, put};
 use super::state::{Bindings, State};
 use super::stream_output::STREAMS;
+use super::unit::{UNIT, unimplemented};
 use super::vertex::Vertices;
-use super::{Machine, REGISTER_BYTES, UNIT};
 use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::port::Ports;
+use tepui_intel_eu::REGISTER_BYTES;
 
 /// Double words of an HWORD (32 bytes).
 const HWORD: usize = 8;
@@ -69,7 +71,7 @@ impl GeometryStage {
         const SIMD8: u32 = 3;
         let gs = &state.gs;
         if gs.dispatch_mode != SIMD8 {
-            return Err(super::unimplemented("3DSTATE_GS without SIMD8 dispatch"));
+            return Err(unimplemented("3DSTATE_GS without SIMD8 dispatch"));
         }
         let mut memory = Memory::new(vm, MemoryUnit::State);
         let bindings = Bindings::of_geometry(context, &mut memory)?;

@@ -9,8 +9,8 @@ use std::ops::Range;
 use tepui_intel_packets::pixel::State3dWmHzOp;
 use tepui_softgpu::{AddressSpace, Fault, Protection};
 
-use super::UNIT;
 use super::depth::Buffers;
+use super::unit::UNIT;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;

@@ -3,8 +3,8 @@
 use tepui_intel_packets::pixel::State3dLineStipple;
 use tepui_raster::TILE_SIDE;
 
-use super::geometry::GRID;
 use super::state::{State, latched};
+use super::unit::GRID;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 

@@ -17,6 +17,7 @@
 mod assembly;
 pub(crate) mod blend;
 pub(crate) mod coarse;
+mod coarse_pixels;
 mod copied;
 mod depth;
 mod fetch;
@@ -28,6 +29,7 @@ mod lines;
 mod outputs;
 mod pixel;
 mod plain_tile;
+mod planes;
 mod points;
 mod setup;
 mod shader;
@@ -38,6 +40,7 @@ mod strip;
 pub(crate) mod target;
 mod tessellation;
 mod tile;
+mod unit;
 mod vertex;
 pub(crate) mod write;
 
@@ -59,23 +62,16 @@ use statistics::DrawStatistics;
 use stream_output::{STREAMS, StreamOutput};
 use tessellation::{Patch, Tessellation};
 use tile::SceneRenderer;
+use unit::UNIT;
 use vertex::{VertexStage, Vertices};
 
 use crate::context::HardwareContext;
 use crate::gpu::Gpu;
-use crate::job::{JobFault, JobStats, Unit};
+use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::port::DispatchState;
 use crate::registers;
-
-const UNIT: Unit = Unit::Pixels;
-
-/// Bytes of a general register.
-const REGISTER_BYTES: usize = 32;
-
-/// Maximum number of samples of a pixel.
-pub(crate) const MAX_SAMPLES: usize = 16;
 
 /// Limit on the vertices that are processed before primitives are assembled from them, and on the bytes of
 /// their entries.
@@ -87,10 +83,6 @@ const BATCH_BYTES: usize = 1 << 26;
 struct Machine<'a> {
     gpu: &'a Gpu,
     vm: &'a AddressSpace,
-}
-
-fn unimplemented(what: &str) -> JobFault {
-    JobFault::unimplemented(UNIT, what)
 }
 
 /// The parameters of a draw.

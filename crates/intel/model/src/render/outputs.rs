@@ -4,12 +4,12 @@ use tepui_intel_packets::Packet as _;
 use tepui_intel_packets::pixel::{State3dPolyStippleOffset, State3dPolyStipplePattern};
 use tepui_raster::{Samples, TILE_SIDE, Tests};
 
-use super::MAX_SAMPLES;
 use super::blend::Blending;
 use super::depth::{Buffers, DepthFormat};
-use super::geometry::GRID;
 use super::state::{State, latched};
 use super::target::{BlockOperation, OutputState};
+use super::unit::GRID;
+use super::unit::MAX_SAMPLES;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;

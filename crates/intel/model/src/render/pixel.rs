@@ -8,17 +8,19 @@ use tepui_intel_packets::pixel::State3dPs;
 use tepui_softgpu::AddressSpace;
 
 use super::coarse;
-use super::geometry::{Primitive, value};
+use super::geometry::Primitive;
+use super::planes::value;
 use super::points::Points;
 use super::state::{Bindings, State};
 use super::target::LANES;
-use super::{REGISTER_BYTES, UNIT};
+use super::unit::UNIT;
 use crate::context::HardwareContext;
-use crate::dispatch::{CachedProgram, program, thread_fault};
-use crate::gpu::Gpu;
+use crate::gpu::{CachedProgram, Gpu};
 use crate::job::{FaultKind, JobFault};
 use crate::memory::Memory;
 use crate::port::{DispatchState, Ports};
+use crate::program::{program, thread_fault};
+use tepui_intel_eu::REGISTER_BYTES;
 
 /// A dispatch variant of a pixel shader's program.
 pub(super) struct DispatchVariant {

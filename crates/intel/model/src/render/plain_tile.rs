@@ -5,8 +5,8 @@ use tepui_texel::LevelLayout;
 #[cfg(target_arch = "x86_64")]
 use tepui_texel::Vectors;
 
-use super::MAX_SAMPLES;
 use super::depth::DepthFormat;
+use super::unit::MAX_SAMPLES;
 use crate::port::plain::PlainLevel;
 
 type Tile = DepthStencil<MAX_SAMPLES>;

@@ -4,8 +4,8 @@ use tepui_raster::WindowPlane;
 #[cfg(target_arch = "x86_64")]
 use tepui_texel::Vectors;
 
-use super::geometry::{Barycentrics, value};
 use super::pixel::Subspan;
+use super::planes::{Barycentrics, value};
 
 /// The centres or sample positions of the pixels of up to four subspans.
 pub(super) struct Points {

@@ -6,8 +6,8 @@
 
 use tepui_intel_packets::raster::SfOutputAttributeDetail;
 
-use super::UNIT;
 use super::state::State;
+use super::unit::UNIT;
 use crate::job::JobFault;
 
 /// Maximum number of attributes of a pixel thread.

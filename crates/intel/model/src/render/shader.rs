@@ -6,12 +6,13 @@ use tepui_intel_eu::{Dispatch, Stop, Thread};
 use tepui_softgpu::AddressSpace;
 
 use super::state::Bindings;
-use super::{REGISTER_BYTES, UNIT};
+use super::unit::UNIT;
 use crate::context::HardwareContext;
-use crate::dispatch::{CachedProgram, program, thread_fault};
-use crate::gpu::Gpu;
+use crate::gpu::{CachedProgram, Gpu};
 use crate::job::{FaultKind, JobFault};
 use crate::port::{DispatchState, Ports};
+use crate::program::{program, thread_fault};
+use tepui_intel_eu::REGISTER_BYTES;
 
 /// Channels of the threads of these stages.
 pub(super) const LANES: usize = 8;

@@ -1,6 +1,7 @@
 //! The state of a draw: the last command of each kind, unpacked once.
 
 use tepui_intel_chips::Generation;
+use tepui_intel_eu::REGISTER_BYTES;
 use tepui_intel_packets::bindings::{
     State3dBindingTablePointersDs, State3dBindingTablePointersGs, State3dBindingTablePointersHs,
     State3dBindingTablePointersPs, State3dBindingTablePointersVs, State3dConstantBody,
@@ -27,7 +28,7 @@ use tepui_intel_packets::vertex::{
 };
 use tepui_intel_packets::{Packet, PacketInfo};
 
-use super::{UNIT, unimplemented};
+use super::unit::{UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
@@ -320,7 +321,6 @@ fn pushed(
     memory: &mut Memory<'_>,
     body: &State3dConstantBody,
 ) -> Result<Vec<u8>, JobFault> {
-    const REGISTER_BYTES: usize = 32;
     /// Number of registers of a thread, and so the limit on pushed constants.
     const MAX_PUSHED: usize = 128;
     // source: genxml, CS_DEBUG_MODE2: with bit 4 addresses are absolute, otherwise buffer 0 is relative to

@@ -2,9 +2,9 @@
 
 use tepui_intel_packets::stages::{SoDecl, State3dSoBuffer, State3dSoDeclList, State3dStreamout};
 
-use super::UNIT;
 use super::assembly::Assembled;
 use super::state::{latched, unpack};
+use super::unit::UNIT;
 use super::vertex::Vertices;
 use crate::context::HardwareContext;
 use crate::job::JobFault;

@@ -7,9 +7,10 @@ use tepui_intel_chips::Generation;
 use tepui_intel_eu::Thread;
 
 use super::pixel::{PixelShader, Registers, Subspan, ThreadParameters, registers};
-use super::{REGISTER_BYTES, UNIT};
+use super::unit::UNIT;
 use crate::job::JobFault;
 use crate::port::Ports;
+use tepui_intel_eu::REGISTER_BYTES;
 
 impl PixelShader {
     /// Whether the fast path can run a thread per strip of eight by two pixels. Checked threads get payloads register

@@ -11,12 +11,12 @@ use tepui_raster::depth::{Plane, at};
 use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
 use tepui_softgpu::{Fault, Protection};
 
-use super::MAX_SAMPLES;
 use super::blend::{Blend, Blending, MAX_TARGETS, has_logic, logic};
-use super::coarse::CoarsePixels;
+use super::coarse_pixels::CoarsePixels;
 use super::depth::DepthFormat;
-use super::geometry::Barycentrics;
 use super::lines::SmoothLine;
+use super::planes::Barycentrics;
+use super::unit::MAX_SAMPLES;
 use crate::format::MAX_BYTES;
 use crate::memory::Memory;
 use crate::port::auxiliary::{

@@ -10,16 +10,18 @@ use tepui_intel_packets::gen12;
 use tepui_softgpu::AddressSpace;
 use tepui_tessellator::{Domain, ONE, Output, Spacing, tessellate};
 
+use super::Machine;
 use super::shader::{Command, LANES, Shader, put};
 use super::state::{Bindings, State, latched};
+use super::unit::{UNIT, unimplemented};
 use super::vertex::Vertices;
-use super::{Machine, REGISTER_BYTES, UNIT, unimplemented};
 use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats};
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::port::Ports;
+use tepui_intel_eu::REGISTER_BYTES;
 
 /// A patch: its vertices, and its primitive ID.
 pub(super) struct Patch {

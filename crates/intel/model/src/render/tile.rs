@@ -7,12 +7,12 @@ use tepui_intel_eu::Thread;
 use tepui_raster::{Bins, Compare, Coverage, Shape, TILE_SIDE, Tests};
 use tepui_softgpu::AddressSpace;
 
-use super::coarse::CoarsePixels;
+use super::coarse_pixels::CoarsePixels;
 use super::depth::Buffers;
 use super::geometry::{Primitive, Scene};
 use super::pixel::{PixelShader, Subspan, ThreadParameters};
 use super::target::{BackEnd, OutputState};
-use super::{MAX_SAMPLES, UNIT};
+use super::unit::{MAX_SAMPLES, UNIT};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;

@@ -9,13 +9,14 @@ use tepui_softgpu::AddressSpace;
 use super::fetch::{Fetcher, Input};
 use super::shader::{Command, LANES, Shader, put};
 use super::state::{Bindings, State};
-use super::{REGISTER_BYTES, UNIT};
+use super::unit::UNIT;
 use crate::context::HardwareContext;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats};
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::port::Ports;
+use tepui_intel_eu::REGISTER_BYTES;
 
 /// Minimum number of double words of an entry, which fixed functions read: header, position, distances.
 const MIN_DWORDS: usize = 16;

@@ -439,11 +439,10 @@ mod tests {
     use tepui_raster::{Samples, Tests};
     use tepui_softgpu::AddressSpace;
 
-    use super::super::MAX_SAMPLES;
     use super::super::blend::Blending;
     use super::super::depth::DepthFormat;
-    use super::super::geometry::GRID;
     use super::super::target::OutputState;
+    use super::super::unit::{GRID, MAX_SAMPLES};
     use super::*;
     use crate::format;
     use crate::port::surface::{ClearColour, Dimension, Image, Tiling};

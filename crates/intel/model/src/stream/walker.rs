@@ -1,5 +1,6 @@
 //! Compute: state of the thread dispatch, constants, interface descriptors, and the walker.
 
+use tepui_intel_eu::REGISTER_BYTES;
 use tepui_intel_packets::Packet;
 use tepui_intel_packets::media::{
     GpgpuWalker, InterfaceDescriptorData, MediaCurbeLoad, MediaInterfaceDescriptorLoad, SimdSize,
@@ -15,9 +16,6 @@ const UNIT: Unit = Unit::Dispatch;
 
 /// Bytes of an interface descriptor.
 const DESCRIPTOR_BYTES: usize = InterfaceDescriptorData::SIZE_BYTES;
-
-/// Bytes of a general register.
-const REGISTER_BYTES: usize = 32;
 
 impl Stream<'_> {
     pub(super) fn vfe_state(&mut self, command: &Command) -> Result<Continuation, JobFault> {

@@ -17,7 +17,8 @@ use super::super::refuse;
 use super::super::surface::{Dimension, Image};
 use super::WIDTH;
 use super::state::{Reduction, Sampler};
-use super::texel::{load_raw, swizzled};
+use super::texel::load_raw;
+use super::texture::{MAX_LEVELS, swizzled};
 use crate::memory::Memory;
 
 /// The source of a message's level of detail.
@@ -57,9 +58,6 @@ impl TextureUnit for Unit {
     const LOD_BITS: u32 = 8;
     type Level = PlainLevel;
 }
-
-/// Maximum number of levels of an image.
-pub(super) const MAX_LEVELS: usize = 16;
 
 /// The texels of an image as read by one message.
 struct Reader<'r, 'm> {

@@ -8,17 +8,20 @@ mod plain;
 mod state;
 mod strip;
 mod texel;
+mod texture;
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
 use tepui_texel::Floats;
 
+use super::Ports;
+use super::payload::{Payload, lanes, put_u32};
+use super::refusal::{refuse, unimplemented};
 use super::surface::{Dimension, Surface};
-use super::{Payload, Ports, lanes, put_u32, refuse, unimplemented};
 pub(crate) use filter::Unit;
 use filter::{Lod, Request};
-pub(super) use plain::{Scratch, Texture};
 pub(super) use state::Sampler;
 pub(super) use strip::loads_first_level;
+pub(super) use texture::{Scratch, Texture};
 
 /// Channels of the widest message.
 pub(super) const WIDTH: usize = super::LANES;

@@ -5,123 +5,24 @@
 //! same results.
 
 use tepui_intel_eu::{Message, Refusal, ThreadView};
-use tepui_softgpu::Protection;
 use tepui_texel::axis::{Axis, AxisRule};
 use tepui_texel::blocks::{BlockQuad, Blocks};
 use tepui_texel::lod::{Footprint, Plan};
 use tepui_texel::{
-    Corners, Floats, MipFilter, Pick, Placed, Quad, Result as Delivery, Row, Scattered, Tap,
-    Unpacker, Wrap, floats,
+    Corners, Floats, MipFilter, Pick, Quad, Result as Delivery, Row, Scattered, Tap, Unpacker,
+    Wrap, floats,
 };
 
 use super::super::Ports;
-use super::super::auxiliary::AuxiliaryPlane;
 use super::super::plain::PlainLevel;
-use super::super::surface::{Dimension, Image, Surface};
-use super::filter::{MAX_LEVELS, Unit};
+use super::super::surface::{Image, Surface};
+use super::filter::Unit;
 use super::state::Sampler;
-use super::texel::swizzled;
+use super::texture::{MAX_LEVELS, Scratch, Texture};
 use super::{WIDTH, kind};
 use crate::memory::Memory;
 
 pub(super) type Kernels = tepui_texel::Kernels<WIDTH, Unit>;
-
-/// Scratch rows that messages reuse; their old contents are never read.
-#[repr(align(64))]
-pub(in crate::port) struct Scratch {
-    /// The words of texels.
-    pub(super) taps: [[Row<WIDTH>; 4]; 4],
-    axes: [Axis<WIDTH>; 3],
-    placed: Placed<WIDTH>,
-    rows: [Row<WIDTH>; 4],
-}
-
-impl Scratch {
-    pub fn new() -> Scratch {
-        Scratch {
-            taps: [[[0; WIDTH]; 4]; 4],
-            axes: [Axis::ZERO; 3],
-            placed: Placed::ZERO,
-            rows: [[0; WIDTH]; 4],
-        }
-    }
-}
-
-/// Cached state of a surface.
-pub(in crate::port) struct Texture {
-    /// The vectorised unpacker; none if the surface is not supported.
-    pub(super) unpacker: Option<Unpacker>,
-    /// The source of each component.
-    pub(super) picks: [Pick; 4],
-    /// The layer that the cached levels belong to, and for each level the fast-path level, if it is
-    /// supported; none if it has not been examined.
-    layer: u32,
-    levels: [Option<Option<PlainLevel>>; MAX_LEVELS],
-    /// The value of texels in clear blocks, if there are any.
-    pub(in crate::port) clear: [u32; 4],
-    /// The clear state of a level's blocks: the level, and its auxiliary plane.
-    marks: Option<(u32, AuxiliaryPlane)>,
-}
-
-impl Texture {
-    pub fn of(surface: &Surface) -> Texture {
-        let image = match surface {
-            Surface::Image(image) => Some(image),
-            _ => None,
-        };
-        let suits =
-            |image: &&Image| !image.cube && image.dimension == Dimension::Two && image.samples == 1;
-        let image = image.filter(suits);
-        let picks = image.map_or([Pick::Zero; 4], |image| {
-            // source: genxml, Shader Channel Select.
-            image.swizzle.map(|select| match select {
-                4..=7 => image.format.pick(select as usize - 4),
-                1 => Pick::One,
-                _ => Pick::Zero,
-            })
-        });
-        Texture {
-            unpacker: image
-                .and_then(|image| image.format.unpacker.or_else(|| image.format.block_unpacker())),
-            picks,
-            layer: 0,
-            levels: [None; MAX_LEVELS],
-            clear: image.filter(|image| image.may_be_clear).map_or([0; 4], |image| {
-                swizzled(image.clear_texel(), image.swizzle, image.format.one())
-            }),
-            marks: None,
-        }
-    }
-
-    /// The auxiliary plane of a level.
-    pub(in crate::port) fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
-        match self.marks {
-            Some((known, marks)) if known == level => Some(marks),
-            _ => {
-                let marks = image.auxiliary?.plane(image, image.level.checked_add(level)?);
-                self.marks = Some((level, marks));
-                Some(marks)
-            }
-        }
-    }
-
-    pub(super) fn level(
-        &mut self,
-        memory: &mut Memory<'_>,
-        image: &Image,
-        level: u32,
-        layer: u32,
-    ) -> Option<PlainLevel> {
-        if layer != self.layer {
-            self.layer = layer;
-            self.levels = [None; MAX_LEVELS];
-        }
-        *self.levels.get_mut(level as usize)?.get_or_insert_with(|| {
-            let plane = image.sampled_plane(image.level.checked_add(level)?);
-            PlainLevel::of_elements(memory, image, &plane, layer, Protection::READ)
-        })
-    }
-}
 
 /// Whether a value is uniform over the channels of a mask.
 #[inline(always)]

@@ -7,7 +7,7 @@ use tepui_intel_packets::sampler::{
 use tepui_intel_packets::{Packet, Revision};
 use tepui_texel::{MipFilter, Wrap};
 
-use super::super::{refuse, unimplemented};
+use super::super::refusal::{refuse, unimplemented};
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 

@@ -11,7 +11,8 @@ use tepui_texel::{LevelLayout, Row, Tap};
 use super::super::Ports;
 use super::super::plain::{PlainLevel, transposed};
 use super::super::surface::{Image, Surface};
-use super::plain::{Kernels, Scratch, Texture, delivery};
+use super::plain::{Kernels, delivery};
+use super::texture::{Scratch, Texture};
 use super::{WIDTH, kind};
 use crate::memory::Memory;
 

@@ -5,6 +5,7 @@ use tepui_intel_eu::Refusal;
 use super::super::auxiliary::{is_clear_pixel, slice};
 use super::super::surface::{Dimension, Image, Surface};
 use super::super::{Ports, refuse};
+use super::texture::swizzled;
 use crate::format::{Format, MAX_BYTES};
 use crate::memory::Memory;
 use tepui_texel::blocks::Blocks;
@@ -58,17 +59,6 @@ pub(super) fn load_raw(
     let texel = &mut bytes[..format.bytes];
     memory.read(at, texel).map_err(refuse)?;
     Ok(format.raw(texel, place))
-}
-
-/// Applies a surface's swizzle.
-///
-/// source: genxml, Shader Channel Select.
-pub(super) fn swizzled(value: [u32; 4], swizzle: [u32; 4], one: u32) -> [u32; 4] {
-    swizzle.map(|select| match select {
-        4..=7 => value[select as usize - 4],
-        1 => one,
-        _ => 0,
-    })
 }
 
 impl Ports<'_> {

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use tepui_intel_packets::sampler::ShadowFunction;
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{AddressSpace, Protection};
 
 use super::super::filter::{self, Lod, Request};
 use super::super::strip::StripPosition;
+use super::super::texture::swizzled;
 use super::*;
 use crate::format;
 use crate::port::auxiliary::Auxiliary;
-use crate::port::surface::{ClearColour, Tiling};
+use crate::port::surface::{ClearColour, Dimension, Tiling};
 
 const BASE: u64 = 0x10_0000;
 const BYTES: usize = 1 << 20;
