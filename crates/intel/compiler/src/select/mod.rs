@@ -494,18 +494,16 @@ impl Select<'_> {
 /// Gives the second payload of a message planes of its own where it has one of the first payload: the two must not have
 /// common registers, and a value and a vector that it is part of may.
 pub fn separate_payloads(f: &mut Function) {
-    let mut collected: SecondaryMap<Val, tepui_regalloc::Ins> =
-        SecondaryMap::with_default(tepui_regalloc::Ins::from_u32(u32::MAX));
+    let mut collected: SecondaryMap<Val, Option<tepui_regalloc::Ins>> = SecondaryMap::new();
     for b in f.blocks.keys().collect::<Vec<_>>() {
         let mut out = Vec::with_capacity(f.blocks[b].insts.len());
         for i in f.blocks[b].insts.clone() {
             match f.insts[i].op {
-                MOp::Collect => collected[f.dsts(i)[0]] = i,
+                MOp::Collect => collected[f.dsts(i)[0]] = Some(i),
                 MOp::Isa(Inst { op: mir::Op::Send(m), .. }) if m.planes[1] > 0 => {
                     let [first, second] = [f.srcs(i)[0], f.srcs(i)[1]];
-                    let vector = collected[second];
-                    let whole = vector != tepui_regalloc::Ins::from_u32(u32::MAX);
-                    let common = first == second || whole && f.srcs(vector).contains(&first);
+                    let is_part = collected[second].is_some_and(|v| f.srcs(v).contains(&first));
+                    let common = first == second || is_part;
                     if common {
                         let class = f.vals[first];
                         let copy = f.val(class);
