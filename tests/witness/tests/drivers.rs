@@ -3,7 +3,7 @@
 //!
 //! Each case is a test on each driver: `m1::CASE` (Honeykrisp on the virtual M1), `skl::CASE` (Mesa's ANV on the virtual Skylake),
 //! `tepui::CASE`, `tepui-skl::CASE` and `tepui-tgl::CASE` (Tepui's own driver on the virtual M1, Skylake and Tiger Lake), and for the
-//! groups of [`MALI_GROUPS`] `tepui-mali-g610::CASE`, for those of [`MALI_COMPUTE`] `tepui-mali-g57::CASE` (on the virtual Mali GPUs). One in four
+//! groups of [`MALI_GROUPS`] `tepui-mali-g610::CASE` and `tepui-mali-g57::CASE` (on the virtual Mali GPUs). One in four
 //! is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if the variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If
 //! `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on the virtual Mali-G610, all of it arm64 programs):
 //! one in eight if it is `slice`, the long ones only if it is `all`.
@@ -69,50 +69,7 @@ const DRAWN: &[&str] = &[
     "target",
 ];
 
-/// Groups without draws, which Tepui's driver runs on the virtual Mali-G57.
-const MALI_COMPUTE: &[&str] = &[
-    "algorithms",
-    "atomics",
-    "blocks",
-    "border",
-    "codecs",
-    "commands",
-    "compiled",
-    "control",
-    "convert",
-    "copy",
-    "f16",
-    "f32",
-    "fetch",
-    "fetch_copied",
-    "filter",
-    "gather",
-    "gradient",
-    "i16",
-    "i32",
-    "i64",
-    "i8",
-    "image",
-    "level",
-    "memory",
-    "offset",
-    "query",
-    "reduction",
-    "shadow",
-    "shape",
-    "shape_filter",
-    "subgroup",
-    "texel_buffer",
-    "texel_words",
-    "texture",
-    "u16",
-    "u32",
-    "u64",
-    "u8",
-    "view",
-];
-
-/// Groups that Tepui's driver runs on the virtual Mali-G610.
+/// Groups that Tepui's driver runs on the virtual Mali GPUs.
 const MALI_GROUPS: &[&str] = &[
     "algorithms",
     "atomics",
@@ -483,8 +440,7 @@ fn own_drivers(group: &str) -> Vec<Driver> {
     for gpu in OwnGpu::ALL {
         let mut push = |variant| drivers.push(Driver::Tepui(gpu, variant));
         let groups = match gpu {
-            OwnGpu::MaliG610 => Some(MALI_GROUPS),
-            OwnGpu::MaliG57 => Some(MALI_COMPUTE),
+            OwnGpu::MaliG610 | OwnGpu::MaliG57 => Some(MALI_GROUPS),
             _ => None,
         };
         if let Some(groups) = groups {

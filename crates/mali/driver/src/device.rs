@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tepui_mali_packets::Problem;
-use tepui_mali_packets::tiler::TilerHeap;
+use tepui_mali_packets::tiler::{ChunkSize, TilerHeap};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_expand::SharedUse;
 use tepui_vulkan_kit::arena::Mapped;
@@ -47,7 +47,7 @@ pub struct ThreadMemory {
 /// Bytes of the geometry buffer. source: Mesa, panvk_vX_queue.c (`init_tiler`)
 pub const GEOMETRY_B: u64 = 64 << 10;
 
-/// Memory of the tiler that all contexts share.
+/// Memory of the tiler that all contexts share, with command streams.
 struct Tiler {
     /// The heap's descriptor, and the geometry buffer after it.
     memory: Bo,
@@ -56,18 +56,28 @@ struct Tiler {
 impl Tiler {
     fn new(kernel: &Arc<Kernel>) -> Result<Tiler> {
         let memory = Bo::new(kernel, PAGE_B + GEOMETRY_B, Window::Data)?;
-        if let Some([_, base]) = kernel.heap() {
-            let size = kernel.heap_chunk();
-            let (bottom, top) = (base + HEAP_HEADER_B, base + u64::from(size));
-            let heap = TilerHeap { size, base, bottom, top, ..TilerHeap::default() };
-            memory.write(0, &heap.pack().map_err(packet)?);
-        }
+        memory.write(0, &heap_descriptor(kernel)?);
         Ok(Tiler { memory })
     }
 }
 
-/// Bytes of the kernel's header at the start of a chunk of the heap. source: Mesa, panvk_vX_queue.c (`init_tiler`)
-const HEAP_HEADER_B: u64 = 64;
+/// The descriptor of the tiler's heap.
+fn heap_descriptor(kernel: &Kernel) -> Result<Vec<u8>> {
+    let heap = kernel.heap();
+    let descriptor = TilerHeap {
+        chunk_size: match heap.context {
+            Some(_) => ChunkSize::N256KiB,
+            // The default of v9.xml.
+            None => ChunkSize::N2MiB,
+        },
+        size: heap.size,
+        base: heap.base,
+        bottom: heap.base + u64::from(heap.header),
+        top: heap.base + u64::from(heap.size),
+        ..TilerHeap::default()
+    };
+    Ok(descriptor.pack().map_err(packet)?.to_vec())
+}
 
 /// A device.
 pub struct Device {
@@ -80,7 +90,8 @@ pub struct Device {
     threads: Mutex<BTreeMap<u32, Arc<ThreadMemory>>>,
     /// Counters of the queues' signals.
     counters: Bo,
-    tiler: Tiler,
+    /// None with a job manager: there each rendering has its own.
+    tiler: Option<Tiler>,
     /// Memory of expanded draws, by use.
     expansion: [Mutex<Option<Arc<Bo>>>; 2],
     /// Positions of samples, by pattern.
@@ -106,7 +117,8 @@ impl Device {
         let descriptors = Pool::new(CHUNK_B, DESCRIPTOR_ALIGN);
         let new = |size: u64| Bo::new(&kernel, size.max(CHUNK_B), Window::Data);
         let samples = descriptors.place(&samples::positions(), 0, new)?;
-        let tiler = Tiler::new(&kernel)?;
+        let streams = !has_job_manager(kernel.chip);
+        let tiler = streams.then(|| Tiler::new(&kernel)).transpose()?;
         let device = Arc::new(Device {
             code: Pool::new(CODE_CHUNK_B, CODE_ALIGN),
             descriptors,
@@ -120,7 +132,7 @@ impl Device {
             meta: Meta::default(),
             kernel,
         });
-        if !has_job_manager(device.kernel.chip) {
+        if streams {
             device.start()?;
         }
         Ok(device)
@@ -137,7 +149,7 @@ impl Device {
             for other in 0..Queue::ALL.len() as u8 {
                 stream.move64(BASES + 2 * other, 0);
             }
-            if let Some([context, _]) = self.kernel.heap().filter(|_| queue != Queue::Compute) {
+            if let Some(context) = self.kernel.heap().context.filter(|_| queue != Queue::Compute) {
                 stream.move64(SCRATCH, context);
                 stream.set_heap(SCRATCH);
             }
@@ -183,8 +195,16 @@ impl Device {
 
     /// Addresses of the heap's descriptor and of the geometry buffer.
     pub fn tiler_memory(&self) -> [u64; 2] {
-        let at = self.tiler.memory.address;
+        let at = self.tiler.as_ref().map_or(0, |t| t.memory.address);
         [at, at + PAGE_B]
+    }
+
+    /// The descriptor of the tiler's heap, for a rendering that has its own.
+    ///
+    /// # Errors
+    /// When a value does not fit.
+    pub fn heap_descriptor(&self) -> Result<Vec<u8>> {
+        heap_descriptor(&self.kernel)
     }
 
     /// Address of the positions of the samples of a pattern.

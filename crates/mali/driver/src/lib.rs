@@ -1,11 +1,12 @@
-//! The Vulkan driver of Mali GPUs with a command-stream front end (Valhall v10).
+//! The Vulkan driver of Valhall GPUs: with a command-stream front end (v10) and with a job manager (v9).
 //!
 //! ```text
 //! SPIR-V ─ runtime ─▶ IR ─ shader ─▶ machine code and program descriptors
 //! commands ─ runtime ─▶ encoder ─▶ three command streams, descriptors, tables ─▶ kernel ─▶ panthor ioctls
+//!                            └──▶ chains of jobs, descriptors, tables ─▶ kernel ─▶ panfrost ioctls
 //! ```
 //!
-//! - [`kernel`]: the panthor interface, on a render node or a virtual device of this process; [`space`]: windows of addresses
+//! - [`kernel`]: the panthor and panfrost interfaces, on a render node or a virtual device of this process; [`space`]: windows of addresses
 //! - [`device`]: memory that all of a device shares
 //! - [`descriptor`], [`texture`], [`image`], [`mod@format`]: resources of shaders
 //! - [`shader`]: programs; [`meta`]: those of the driver's own
@@ -226,7 +227,7 @@ impl Backend for Mali {
     fn is_rendered(device: &Arc<Device>, format: Format) -> bool {
         // The kernel does not say the chip's features; all that are rendered to are in all chips of an architecture.
         let (chip, all) = (device.kernel.chip, u32::MAX);
-        !kernel::has_job_manager(chip) && format::is_rendered(chip, all, format)
+        format::is_rendered(chip, all, format)
     }
 
     fn plane(image: &Image, aspect: vk::ImageAspectFlags) -> usize {

@@ -631,11 +631,7 @@ fn memory() -> vk::PhysicalDeviceMemoryProperties {
 /// Description of a chip's physical device.
 pub fn info(chip: &'static Chip) -> PhysicalInfo {
     let queue = vk::QueueFamilyProperties {
-        queue_flags: match has_job_manager(chip) {
-            // The encoder has no jobs of draws yet.
-            true => vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
-            false => vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
-        },
+        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
         queue_count: 1,
         timestamp_valid_bits: 64,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },

@@ -11,6 +11,7 @@ use tepui_vulkan_meta::{Conventions, Program, view};
 
 use crate::descriptor;
 use crate::device::Device;
+use crate::encoder::Patches;
 use crate::graphics::load::Loads;
 use crate::limits::SUBGROUP_SIZE;
 use crate::shader::{Dynamic, Variant, compile_error};
@@ -23,8 +24,8 @@ pub struct Meta {
     loads: Variants<Loads, Arc<Variant>>,
     expansion: Variants<expand::Program, Arc<Variant>>,
     texels: OnceLock<Bytes>,
-    /// The program that patches jobs.
-    pub patch: OnceLock<Arc<Variant>>,
+    /// Programs that patch jobs.
+    pub patches: Patches,
 }
 
 /// Conventions of the programs: words are push constants.

@@ -8,7 +8,7 @@ use tepui_vulkan_kit::QueryLayout;
 use tepui_vulkan_meta::query::Results;
 
 use crate::device::Device;
-use crate::kernel::{Bo, has_job_manager};
+use crate::kernel::Bo;
 use crate::space::Window;
 
 /// Values of a query.
@@ -52,9 +52,6 @@ impl Queries {
     /// # Errors
     /// When there is no memory, or no such queries.
     pub fn new(device: &Device, info: &QueryInfo) -> Result<Queries> {
-        if info.kind != vk::QueryType::TIMESTAMP && has_job_manager(device.kernel.chip) {
-            return Err(Error::unsupported("queries of draws on Mali GPUs with a job manager"));
-        }
         let kind = match info.kind {
             vk::QueryType::TIMESTAMP => Kind::Time,
             vk::QueryType::OCCLUSION => Kind::Samples,

@@ -1,37 +1,45 @@
-//! Dispatches.
+//! Dispatches: the inputs of a launch, which a command stream or a job executes.
 //!
-//! RUN_COMPUTE reads its state from registers: resource tables, fast-access uniforms, the program, memory of threads, sizes and
-//! counts. source: Mesa, panvk_vX_cmd_dispatch.c
+//! source: Mesa, panvk_vX_cmd_dispatch.c
 
 use std::sync::Arc;
 
-use tepui_mali_compiler::FauWord;
-use tepui_mali_packets::Packet;
-use tepui_mali_packets::cs::{CsCondition, TaskAxis};
-use tepui_mali_packets::shader::ComputeSizeWorkgroup;
-use tepui_sysval::{Arguments, SystemValue};
+use tepui_mali_packets::cs::TaskAxis;
+use tepui_sysval::Arguments;
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
 
 use super::Encoder;
-use super::inputs::{Inputs, Stage, Values};
-use super::jobs::Launch;
+use super::inputs::{Inputs, Stage, Uniforms, Values};
 use crate::device::{DESCRIPTOR_ALIGN, packet};
-use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
-use crate::stream::SCRATCH;
 
-/// Registers of RUN_COMPUTE. source: Mesa, panvk_vX_cmd_dispatch.c (`cmd_dispatch`)
-mod registers {
-    pub const RESOURCES: u8 = 0;
-    pub const FAU: u8 = 8;
-    pub const PROGRAM: u8 = 16;
-    pub const THREADS: u8 = 24;
-    pub const ATTRIBUTE_OFFSET: u8 = 32;
-    pub const WORKGROUP: u8 = 33;
-    pub const OFFSET: u8 = 34;
-    pub const COUNTS: u8 = 37;
+/// A dispatch of a program, without its numbers of workgroups.
+pub struct Launch {
+    /// Table of resource tables, and its count.
+    pub resources: u64,
+    /// Fast-access uniforms.
+    pub uniforms: Uniforms,
+    /// The program descriptor.
+    pub program: u64,
+    /// The descriptor of local memory.
+    pub storage: u64,
+    /// Invocations of a workgroup.
+    pub workgroup: [u32; 3],
+    /// First workgroup.
+    pub base: [u32; 3],
+    /// Axis along which tasks grow.
+    pub axis: TaskAxis,
+    /// Workgroups of a task.
+    pub increment: u32,
+}
+
+impl Launch {
+    /// Numbers of the first invocation.
+    pub fn first(&self) -> [u32; 3] {
+        [0, 1, 2].map(|k| self.base[k] * self.workgroup[k])
+    }
 }
 
 /// The axis along which tasks grow, and the workgroups of a task, so that a task has as many threads as a core holds.
@@ -123,69 +131,21 @@ impl Encoder {
         };
         let groups = counts.unwrap_or([0; 3]);
         let values = Values { base_group: base, groups, parameters, ..values };
-        let fau = self.fau(Stage::Compute, v, inputs.push, &values, Queue::Compute)?;
+        let uniforms = self.uniforms(Stage::Compute, v, inputs.push, &values)?;
         let storage = self.local_storage(v, counts)?;
         self.keep(v);
-        let workgroup = ComputeSizeWorkgroup {
-            workgroup_size_x: v.workgroup[0],
-            workgroup_size_y: v.workgroup[1],
-            workgroup_size_z: v.workgroup[2],
-            allow_merging_workgroups: false,
-        };
-        let mut size = [0; ComputeSizeWorkgroup::SIZE_BYTES];
-        workgroup.pack_into(&mut size).map_err(packet)?;
-        let size = size.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
         let threads = self.device.threads_of_core() >> u32::from(v.stats.is_half());
         let (axis, increment) = match counts {
             Some(_) => task(v.workgroup, threads),
             None => (TaskAxis::X, (threads / v.workgroup.iter().product::<u32>().max(1)).max(1)),
         };
-        if self.jobs.is_some() {
-            let (workgroup, program) = (v.workgroup, v.descriptor(Entry::Only));
-            let launch =
-                Launch { resources, fau, program, storage, workgroup, base, axis, increment };
-            let written = v.fau.iter().enumerate().filter_map(|(k, w)| match w {
-                FauWord::System(SystemValue::NumWorkgroups { axis }, _) => Some((k, *axis)),
-                _ => None,
-            });
-            let written: Vec<_> = written.filter(|_| counts.is_none()).collect();
-            return self.dispatch_job(&launch, &written, dispatch, condition);
+        let (workgroup, program) = (v.workgroup, v.descriptor(Entry::Only));
+        let launch =
+            Launch { resources, uniforms, program, storage, workgroup, base, axis, increment };
+        match self.jobs {
+            Some(_) => self.dispatch_job(&launch, dispatch, condition),
+            None => self.dispatch_in_stream(&launch, dispatch, condition),
         }
-        let stream = self.queues.stream(Queue::Compute);
-        stream.move64(registers::RESOURCES, resources);
-        stream.move64(registers::FAU, fau);
-        stream.move64(registers::PROGRAM, v.descriptor(Entry::Only));
-        stream.move64(registers::THREADS, storage);
-        stream.move32(registers::ATTRIBUTE_OFFSET, 0);
-        stream.move32(registers::WORKGROUP, size);
-        for (k, first) in (0u8..).zip(base) {
-            stream.move32(registers::OFFSET + k, first * v.workgroup[usize::from(k)]);
-        }
-        match (counts, dispatch) {
-            (Some(counts), _) => {
-                for (k, count) in (0u8..).zip(counts) {
-                    stream.move32(registers::COUNTS + k, count);
-                }
-            }
-            (None, Dispatch::Indirect(_, address)) => {
-                stream.move64(SCRATCH, *address);
-                stream.load(registers::COUNTS, 3, SCRATCH, 0);
-            }
-            (None, Dispatch::Direct(..)) => {}
-        }
-        stream.settle();
-        let stream = self.queues.next_job(Queue::Compute);
-        let skip = condition.map(|c| {
-            stream.move64(SCRATCH, c.address);
-            stream.load(SCRATCH + 2, 1, SCRATCH, 0);
-            let skips = if c.inverted { CsCondition::Nequal } else { CsCondition::Equal };
-            stream.skip_if(skips, SCRATCH + 2)
-        });
-        stream.run_compute(axis, increment);
-        if let Some(skip) = skip {
-            stream.land(skip);
-        }
-        Ok(())
     }
 }
 

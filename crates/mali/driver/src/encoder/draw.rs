@@ -1,10 +1,9 @@
-//! Draws: state in registers, and RUN_IDVS, which shades positions, tiles, and shades varyings.
+//! Draws: the state and the inputs of one, which a command stream or a job executes.
 //!
 //! source: Mesa, panvk_vX_cmd_draw.c (`prepare_draw`, `panvk_cmd_draw`)
 
 use std::sync::Arc;
 
-use tepui_mali_packets::cs::{CsCondition, CsRunIdvs};
 use tepui_mali_packets::draw::{IndexType, InternalConversion, PrimitiveFlags, Scissor};
 use tepui_sysval::{Arguments, LaunchWords};
 use tepui_vulkan::backend::{Condition, Counts, Draw};
@@ -13,46 +12,14 @@ use tepui_vulkan::state::{GraphicsState, MAX_COLOURS, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
-use super::inputs::{DrawValues, Inputs, Kind, Stage, Values};
-use super::rendering::{CONTEXT_B, Contexts, registers as common};
+use super::inputs::{DrawValues, Inputs, Kind, Stage, Uniforms, Values};
+use super::rendering::Contexts;
 use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::graphics::blend::{self, Blending};
 use crate::graphics::framebuffer::tile_format;
 use crate::graphics::raster::{Outputs, Sampling, Tests};
 use crate::graphics::{raster, vertex};
-use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
-use crate::stream::{SCRATCH, Stream};
-
-/// Registers of RUN_IDVS. source: Mesa, panvk_vX_cmd_draw.c
-mod registers {
-    pub const VERTEX_RESOURCES: u8 = 0;
-    pub const FRAGMENT_RESOURCES: u8 = 4;
-    pub const VERTEX_FAU: u8 = 8;
-    pub const FRAGMENT_FAU: u8 = 12;
-    pub const POSITION: u8 = 16;
-    pub const VARYING: u8 = 18;
-    pub const FRAGMENT: u8 = 20;
-    pub const THREADS: u8 = 24;
-    pub const ATTRIBUTE_OFFSET: u8 = 32;
-    pub const COUNT: u8 = 33;
-    pub const INSTANCES: u8 = 34;
-    pub const FIRST_INDEX: u8 = 35;
-    pub const BASE_VERTEX: u8 = 36;
-    pub const BASE_INSTANCE: u8 = 37;
-    pub const DEPENDENCIES: u8 = 38;
-    pub const INDEX_BYTES: u8 = 39;
-    pub const MIN_DEPTH: u8 = 44;
-    pub const MAX_DEPTH: u8 = 45;
-    pub const OCCLUSION: u8 = 46;
-    pub const VARYING_BYTES: u8 = 48;
-    pub const BLEND: u8 = 50;
-    pub const DEPTH_STENCIL: u8 = 52;
-    pub const INDICES: u8 = 54;
-    pub const PRIMITIVES: u8 = 56;
-    pub const FLAGS: u8 = 57;
-    pub const SIZE: u8 = 60;
-}
 
 /// State of a draw.
 pub struct Parts<'a> {
@@ -84,7 +51,7 @@ pub struct Parts<'a> {
 
 /// Source of a draw's counts.
 #[derive(Clone, Copy)]
-enum Source {
+pub enum Source {
     /// They are known.
     Known(Counts),
     /// They are in memory.
@@ -100,27 +67,61 @@ enum Source {
     },
 }
 
-/// Descriptors and flags of a draw.
-struct Prepared {
-    primitives: u32,
-    flags: [u32; 2],
-    blend: u64,
-    depth_stencil: u64,
-    threads: u64,
-    resources: [u64; 2],
-    position: u64,
-    varying: u64,
-    varying_bytes: u32,
-    size: f32,
-    area: Scissor,
-    contexts: Contexts,
+impl Source {
+    /// Whether indices come from the index buffer.
+    pub fn is_indexed(self) -> bool {
+        match self {
+            Source::Known(c) => c.indexed,
+            Source::Memory { indexed, .. } => indexed,
+        }
+    }
 }
 
-fn index_type(bytes: u32) -> IndexType {
-    match bytes {
-        1 => IndexType::Uint8,
-        2 => IndexType::Uint16,
-        _ => IndexType::Uint32,
+/// Descriptors, flags and programs of a draw.
+pub struct DrawState {
+    /// Flags of primitives.
+    pub primitives: PrimitiveFlags,
+    /// Flags of the draw descriptor: its first two words.
+    pub flags: [u32; 2],
+    /// Address of the blend descriptors, and their number.
+    pub blend: u64,
+    /// Address of the depth and stencil descriptor.
+    pub depth_stencil: u64,
+    /// Bounds of depth.
+    pub depth: [f32; 2],
+    /// Address of the occlusion counter, or 0.
+    pub occlusion: u64,
+    /// Address of the memory of threads.
+    pub threads: u64,
+    /// Tables of resource tables of vertices and fragments, and their counts.
+    pub resources: [u64; 2],
+    /// Uniforms of vertices and fragments.
+    pub uniforms: [Uniforms; 2],
+    /// Program descriptors of positions, varyings and fragments.
+    pub programs: [u64; 3],
+    /// Bytes of a vertex's varyings.
+    pub varying_bytes: u32,
+    /// Size of points and lines.
+    pub size: f32,
+    /// Pixels that the draw may touch.
+    pub area: Scissor,
+    /// Tiler contexts.
+    pub contexts: Contexts,
+    /// The index buffer, if the draw has indices.
+    pub index: Option<IndexBuffer>,
+    /// Source of the counts.
+    pub source: Source,
+    /// Condition of the draw.
+    pub condition: Option<Condition>,
+}
+
+/// Type of indices.
+pub fn index_type(index: Option<&IndexBuffer>) -> IndexType {
+    match index.map(|i| i.index_bytes) {
+        None => IndexType::None,
+        Some(1) => IndexType::Uint8,
+        Some(2) => IndexType::Uint16,
+        Some(_) => IndexType::Uint32,
     }
 }
 
@@ -169,13 +170,19 @@ impl Encoder {
         if p.state.discard || p.state.sample_mask & ((1 << samples) - 1) == 0 {
             return Ok(());
         }
-        let Some(prepared) = self.prepare(p, source)? else { return Ok(()) };
+        if source.is_indexed() && p.index.is_none() {
+            return Ok(());
+        }
+        let Some(draw) = self.prepare(p, source)? else { return Ok(()) };
         self.await_compute();
-        self.run_draw(p, &prepared, source)
+        match self.jobs {
+            Some(_) => self.draw_jobs(&draw),
+            None => self.draw_in_stream(&draw),
+        }
     }
 
     /// Uploads what a draw points to; `None` if it touches no pixel.
-    fn prepare(&mut self, p: &Parts<'_>, source: Source) -> Result<Option<Prepared>> {
+    fn prepare(&mut self, p: &Parts<'_>, source: Source) -> Result<Option<DrawState>> {
         let s = p.state;
         if s.polygon_mode != vk::PolygonMode::FILL {
             return Err(Error::unsupported("polygons as lines or points on Mali"));
@@ -231,7 +238,9 @@ impl Encoder {
         let depth_stencil = raster::depth_stencil(s, has, fragment)?;
         let bytes = p.vertex.stats.scratch.max(p.fragment.map_or(0, |f| f.stats.scratch));
         let locations = fragment.map_or(0, |f| u32::BITS - f.locations.leading_zeros());
-        let prepared = Prepared {
+        let uniforms = self.draw_uniforms(p, source)?;
+        let v = &s.viewports[0];
+        let draw = DrawState {
             primitives: raster::primitives(s, outputs)?,
             flags,
             blend: self.upload_once(Kind::Blend, &blends, DESCRIPTOR_ALIGN)?
@@ -241,6 +250,8 @@ impl Encoder {
                 &depth_stencil,
                 DESCRIPTOR_ALIGN,
             )?,
+            depth: [v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth)],
+            occlusion: sampling.occlusion.map_or(0, |o| o.address),
             threads: self.threads_only(bytes)?,
             resources: [
                 self.resources(Stage::Vertex, p.inputs, p.vertex, attributes)?,
@@ -249,30 +260,37 @@ impl Encoder {
                     None => 0,
                 },
             ],
-            position: p.vertex.descriptor(match outputs.point_size {
-                true => Entry::Only,
-                false => Entry::WithoutPointSize,
-            }),
-            varying: p.vertex.descriptor(Entry::Varying),
+            uniforms,
+            programs: [
+                p.vertex.descriptor(match outputs.point_size {
+                    true => Entry::Only,
+                    false => Entry::WithoutPointSize,
+                }),
+                p.vertex.descriptor(Entry::Varying),
+                p.fragment.map_or(0, |f| f.descriptor(Entry::Only)),
+            ],
             varying_bytes: info
                 .varying_bytes
                 .max(tepui_mali_compiler::stage::LOCATION_BYTES * locations),
             size: if is_points { 1.0 } else { s.line_width },
             area,
             contexts,
+            index: p.index.filter(|_| source.is_indexed()),
+            source,
+            condition: p.condition,
         };
         self.keep(p.vertex);
         if let Some(f) = p.fragment {
             self.keep(f);
         }
-        Ok(Some(prepared))
+        Ok(Some(draw))
     }
 
-    /// Sets the registers of a draw, and draws.
-    fn run_draw(&mut self, p: &Parts<'_>, d: &Prepared, source: Source) -> Result<()> {
-        let Some(targets) = &self.targets else { return Ok(()) };
+    /// Uniforms of the vertex and the fragment program.
+    fn draw_uniforms(&mut self, p: &Parts<'_>, source: Source) -> Result<[Uniforms; 2]> {
+        let formats = self.targets.as_ref().map_or([None; MAX_COLOURS], |t| t.formats());
         let conversions = match p.fragment.map(|f| f.fragment()).transpose()? {
-            Some(f) if f.reads_tile => tile_conversions(&targets.formats())?,
+            Some(f) if f.reads_tile => tile_conversions(&formats)?,
             _ => [0; MAX_COLOURS],
         };
         let values = Values {
@@ -295,71 +313,15 @@ impl Encoder {
             }),
             ..Values::default()
         };
-        let vertex_fau =
-            self.fau(Stage::Vertex, p.vertex, p.inputs.push, &values, Queue::VertexTiler)?;
-        let fragment_fau = match p.fragment {
+        let vertex = self.uniforms(Stage::Vertex, p.vertex, p.inputs.push, &values)?;
+        let fragment = match p.fragment {
             Some(f) => {
                 let values = Values { words: p.fragment_words, ..values };
-                self.fau(Stage::Fragment, f, p.inputs.push, &values, Queue::VertexTiler)?
+                self.uniforms(Stage::Fragment, f, p.inputs.push, &values)?
             }
-            None => 0,
+            None => Uniforms::default(),
         };
-        let occlusion = self.occlusion.filter(|_| p.is_counted).map_or(0, |o| o.address);
-        let stream = self.queues.stream(Queue::VertexTiler);
-        stream.move64(registers::VERTEX_RESOURCES, d.resources[0]);
-        stream.move64(registers::FRAGMENT_RESOURCES, d.resources[1]);
-        stream.move64(registers::VERTEX_FAU, vertex_fau);
-        stream.move64(registers::FRAGMENT_FAU, fragment_fau);
-        stream.move64(registers::POSITION, d.position);
-        stream.move64(registers::VARYING, d.varying);
-        stream.move64(registers::FRAGMENT, p.fragment.map_or(0, |f| f.descriptor(Entry::Only)));
-        stream.move64(registers::THREADS, d.threads);
-        stream.move32(registers::ATTRIBUTE_OFFSET, 0);
-        stream.move32(registers::DEPENDENCIES, 0);
-        stream.set_box(&d.area);
-        let v = &p.state.viewports[0];
-        stream.move32(registers::MIN_DEPTH, v.min_depth.min(v.max_depth).to_bits());
-        stream.move32(registers::MAX_DEPTH, v.min_depth.max(v.max_depth).to_bits());
-        stream.move64(registers::OCCLUSION, occlusion);
-        stream.move32(registers::VARYING_BYTES, d.varying_bytes);
-        stream.move64(registers::BLEND, d.blend);
-        stream.move64(registers::DEPTH_STENCIL, d.depth_stencil);
-        stream.move32(registers::PRIMITIVES, d.primitives);
-        stream.move32(registers::FLAGS, d.flags[0]);
-        stream.move32(registers::FLAGS + 1, d.flags[1]);
-        stream.move32(registers::SIZE, d.size.to_bits());
-        let indexed = match source {
-            Source::Known(c) => c.indexed,
-            Source::Memory { indexed, .. } => indexed,
-        };
-        let mut index = IndexType::None;
-        if indexed {
-            let Some(buffer) = p.index else { return Ok(()) };
-            index = index_type(buffer.index_bytes);
-            stream.move64(registers::INDICES, buffer.address);
-            let bytes = buffer.size.min(u64::from(u32::MAX)) as u32;
-            stream.move32(registers::INDEX_BYTES, bytes);
-        }
-        counts(stream, source);
-        // Instances are counted from 0.
-        stream.move32(registers::BASE_INSTANCE, 0);
-        stream.settle();
-        let mut skips = Vec::new();
-        if let Source::Memory { limit: Some((k, at)), .. } = source {
-            stream.move64(SCRATCH, at);
-            stream.load(SCRATCH + 2, 1, SCRATCH, 0);
-            stream.add32(SCRATCH + 2, SCRATCH + 2, -(k as i32));
-            skips.push(stream.skip_if(CsCondition::Lequal, SCRATCH + 2));
-        }
-        if let Some(c) = p.condition {
-            stream.move64(SCRATCH, c.address);
-            stream.load(SCRATCH + 2, 1, SCRATCH, 0);
-            let skip = if c.inverted { CsCondition::Nequal } else { CsCondition::Equal };
-            skips.push(stream.skip_if(skip, SCRATCH + 2));
-        }
-        run(stream, index, d.contexts)?;
-        skips.into_iter().for_each(|skip| stream.land(skip));
-        Ok(())
+        Ok([vertex, fragment])
     }
 
     /// The descriptor of the memory of threads alone.
@@ -370,48 +332,4 @@ impl Encoder {
         let storage = self.thread_storage(scratch)?.pack().map_err(packet)?;
         self.upload_once(Kind::Threads, &storage, DESCRIPTOR_ALIGN)
     }
-}
-
-/// Sets the registers of a draw's counts.
-fn counts(stream: &mut Stream, source: Source) {
-    match source {
-        Source::Known(c) => {
-            stream.move32(registers::COUNT, c.count);
-            stream.move32(registers::INSTANCES, c.instances);
-            stream.move32(registers::FIRST_INDEX, if c.indexed { c.first } else { 0 });
-            stream.move32(registers::BASE_VERTEX, c.base_vertex());
-        }
-        Source::Memory { address, indexed: true, .. } => {
-            stream.move64(SCRATCH, address);
-            stream.load(registers::COUNT, 5, SCRATCH, 0);
-        }
-        Source::Memory { address, .. } => {
-            stream.move32(registers::FIRST_INDEX, 0);
-            stream.move64(SCRATCH, address);
-            stream.load(registers::COUNT, 2, SCRATCH, 0);
-            stream.load(registers::BASE_VERTEX, 2, SCRATCH, 8);
-        }
-    }
-}
-
-/// RUN_IDVS, once for each tiler context.
-fn run(stream: &mut Stream, index_type: IndexType, contexts: Contexts) -> Result<()> {
-    let only_index = PrimitiveFlags {
-        index_type,
-        low_depth_cull: false,
-        high_depth_cull: false,
-        ..PrimitiveFlags::default()
-    };
-    let run = CsRunIdvs {
-        flags_override: u32::from_le_bytes(only_index.pack().map_err(packet)?),
-        malloc_enable: true,
-        varying_fau_select: false,
-        fragment_srt_select: true,
-        ..CsRunIdvs::default()
-    };
-    for k in 0..contexts.count {
-        stream.move64(common::TILER, contexts.address + u64::from(k) * CONTEXT_B);
-        stream.run_idvs(&run);
-    }
-    Ok(())
 }

@@ -19,7 +19,7 @@ use tepui_vulkan_meta::{condition, copy};
 
 use super::Encoder;
 use super::inputs::{Inputs, Kind, Values};
-use super::subqueues::{Waits, mask_of};
+use super::streams::subqueues::{Waits, mask_of};
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
 use crate::graphics::vertex;
@@ -133,7 +133,7 @@ impl Encoder {
         if std::mem::take(&mut self.awaits_compute) {
             let mut waits = Waits::default();
             waits[Queue::VertexTiler as usize] = mask_of(Queue::Compute);
-            self.queues.order(waits, Flush::default(), self.device.counters());
+            self.order_queues(waits, Flush::default());
         }
     }
 }
@@ -150,8 +150,8 @@ impl ExpandingEncoder<Mali> for Encoder {
     fn drop_rendering(&mut self) -> bool {
         let is_empty = self.targets.as_ref().is_some_and(|t| t.contexts.is_none());
         if is_empty {
+            // Queries that ended in it are available at the end of the next rendering, or of the recording.
             self.targets = None;
-            self.queries_end();
             self.expansion.free_memory();
         }
         is_empty
@@ -207,14 +207,14 @@ impl Expander<Mali> for Encoder {
         if matches!(dispatch, Dispatch::Direct(_, groups) if groups.contains(&0)) {
             return Ok(());
         }
-        let counters = self.device.counters();
-        if !std::mem::replace(&mut self.is_expanding, true) {
+        if !std::mem::replace(&mut self.is_expanding, true) && self.jobs.is_none() {
             // The memory is that of all command buffers: draws of earlier ones may still read it.
+            let counters = self.device.counters();
             self.queues.wait_for_earlier(Queue::Compute, Queue::VertexTiler, counters);
         }
         let mut waits = Waits::default();
         waits[Queue::Compute as usize] = mask_of(Queue::Compute) | mask_of(Queue::VertexTiler);
-        self.queues.order(waits, Flush::default(), counters);
+        self.order_queues(waits, Flush::default());
         let vertex = application.as_ref().and_then(|a| a.vertex);
         let (none, no_push) = (BindPoint::default(), [0; MAX_PUSH]);
         let inputs = match application {

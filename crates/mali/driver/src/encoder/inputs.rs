@@ -6,16 +6,14 @@ use tepui_mali_packets::shader::Resource;
 use tepui_sysval::{Arguments, LaunchWords, SystemValue};
 use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
 use tepui_vulkan::state::GraphicsState;
-use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan::{Error, Result};
 use tepui_vulkan_expand::VertexValues;
 
 use super::Encoder;
 use crate::descriptor::{buffer, tables};
 use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::graphics::raster;
-use crate::kernel::Queue;
 use crate::shader::Variant;
-use crate::stream::{JOBS_MASK, SCRATCH};
 
 /// Bytes of an entry of the table of resource tables.
 const RESOURCE_B: usize = Resource::SIZE_BYTES;
@@ -44,6 +42,27 @@ impl Inputs<'_> {
         // SAFETY: the set lives while commands are recorded with it; its descriptors are not read here.
         let bytes = unsafe { bound.host[0].bytes() };
         (bound.addresses[0] != 0).then_some((bound.addresses[0], bytes.len() as u64))
+    }
+}
+
+/// Fast-access uniforms of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Uniforms {
+    /// Their address, with the number of pairs in the upper byte; 0 for none.
+    pub pointer: u64,
+    /// Words that only memory has: their numbers, and where they are. The GPU copies them before the program runs.
+    pub stored: Vec<(usize, u64)>,
+}
+
+impl Uniforms {
+    /// Their address.
+    pub fn address(&self) -> u64 {
+        self.pointer & ((1 << 56) - 1)
+    }
+
+    /// The number of pairs.
+    pub fn pairs(&self) -> u32 {
+        (self.pointer >> 56) as u32
     }
 }
 
@@ -128,7 +147,7 @@ fn word(
         });
     };
     if values.address(w).is_some() {
-        // The stream stores it.
+        // It is copied later ([`Uniforms::stored`]).
         return Ok(0);
     }
     if let Some(value) = values.vertex.and_then(|v| Values::of_vertex(&v, system, part)) {
@@ -268,21 +287,19 @@ impl Encoder {
         Ok(at | all.len() as u64)
     }
 
-    /// The address of a program's fast-access uniforms, with the number of pairs in the upper byte. A queue stores the words that only
-    /// memory has; then they are those of one draw or dispatch.
+    /// A program's fast-access uniforms. With words that only memory has they are those of one draw or dispatch.
     ///
     /// # Errors
     /// When there is no memory, or the program reads what the driver does not supply.
-    pub(super) fn fau(
+    pub(super) fn uniforms(
         &mut self,
         stage: Stage,
         v: &Variant,
         push: &[u8; MAX_PUSH],
         values: &Values<'_>,
-        queue: Queue,
-    ) -> Result<u64> {
+    ) -> Result<Uniforms> {
         if v.fau.is_empty() {
-            return Ok(0);
+            return Ok(Uniforms::default());
         }
         let push_at = match v.fau.iter().any(|w| matches!(w, FauWord::PushAddress(_))) {
             true => self.upload(push, FAU_ALIGN)?.address,
@@ -296,27 +313,10 @@ impl Encoder {
         let pairs = (words.len() as u64 / 2) << 56;
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let stored = values.in_memory_words(v);
-        if stored.is_empty() {
-            return Ok(self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)? | pairs);
-        }
-        let at = self.upload(bytes, FAU_ALIGN)?.address;
-        if self.jobs.is_some() {
-            // A job writes them ([`Encoder::dispatch_job`]).
-            return Ok(at | pairs);
-        }
-        let may_overlap = self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
-        let stream = self.queues.stream(queue);
-        if may_overlap {
-            // Jobs of an earlier submission may still read them.
-            stream.wait(JOBS_MASK);
-        }
-        stream.move64(SCRATCH, at);
-        for (k, from) in stored {
-            stream.move64(SCRATCH + 2, from);
-            stream.load(SCRATCH + 4, 1, SCRATCH + 2, 0);
-            stream.store(SCRATCH + 4, 1, SCRATCH, 4 * k as i16);
-        }
-        stream.settle();
-        Ok(at | pairs)
+        let address = match stored.is_empty() {
+            true => self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)?,
+            false => self.upload(bytes, FAU_ALIGN)?.address,
+        };
+        Ok(Uniforms { pointer: address | pairs, stored })
     }
 }

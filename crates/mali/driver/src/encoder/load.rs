@@ -15,7 +15,6 @@ use crate::device::DESCRIPTOR_ALIGN;
 use crate::graphics::blend;
 use crate::graphics::framebuffer::{FrameShaders, Framebuffer, Target};
 use crate::graphics::load::{self, Addresses, Loads};
-use crate::kernel::Queue;
 use crate::shader::{Entry, Variant};
 use crate::texture::{Bytes, Part, Role, unsupported};
 
@@ -120,7 +119,7 @@ impl Encoder {
             resources: self.resources(Stage::Fragment, &inputs, &v, None)?,
             program: v.descriptor(Entry::Only),
             threads: self.threads_only(v.stats.scratch)?,
-            fau: self.fau(Stage::Fragment, &v, &push, &values, Queue::VertexTiler)?,
+            fau: self.uniforms(Stage::Fragment, &v, &push, &values)?.pointer,
             depth_stencil: self.upload(&load::depth_stencil(loads)?, DESCRIPTOR_ALIGN)?.address,
             blend: self.upload(&blends, DESCRIPTOR_ALIGN)?.address,
             blends: framebuffer.colours.len() as u32,

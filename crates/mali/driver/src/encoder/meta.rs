@@ -19,7 +19,7 @@ use tepui_vulkan_meta::{
 use super::Encoder;
 use super::draw::Parts;
 use super::inputs::Inputs;
-use super::subqueues::mask_of;
+use super::streams::subqueues::mask_of;
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
 use crate::graphics::blend::Blending;

@@ -1,7 +1,11 @@
-//! The encoder: command streams, and the state that their instructions point to.
+//! The encoder: command streams or chains of jobs, and the state that they point to.
 //!
-//! A command buffer owns its memory until it is reset. Its three streams ([`subqueues`]) are gathered on the host and copied to the
-//! GPU at the end of the recording.
+//! What is common to all GPUs is gathered here: state, descriptors, inputs of programs ([`draw`], [`compute`], [`rendering`],
+//! [`inputs`]). How a draw, a dispatch and a rendering are executed is in [`streams`] for command streams (v10) and in [`jobs`] for a
+//! job manager (v9).
+//!
+//! A command buffer owns its memory until it is reset. Streams are gathered on the host and copied to the GPU at the end of the
+//! recording; jobs are written where they run.
 
 mod compute;
 mod draw;
@@ -11,12 +15,11 @@ mod jobs;
 mod load;
 mod meta;
 mod order;
-mod patch;
 mod queries;
 mod record;
 mod rendering;
 mod stages;
-mod subqueues;
+mod streams;
 
 use std::sync::Arc;
 
@@ -32,15 +35,15 @@ use crate::device::{DESCRIPTOR_ALIGN, Device, ThreadMemory, packet};
 use crate::graphics::raster::Occlusion;
 use crate::kernel::{Bo, Queue, Work, has_job_manager};
 use crate::shader::Variant;
-use crate::stream::{Flush, SCRATCH, STREAM_ALIGN};
+use crate::stream::{Flush, STREAM_ALIGN};
 
 use expand::ExpandMemory;
 use inputs::Uploaded;
 use jobs::Jobs;
-pub use jobs::Submitted;
+pub use jobs::{Patches, Submitted};
 use rendering::Targets;
-pub use subqueues::COUNTER_B;
-use subqueues::{Subqueues, Waits};
+pub use streams::subqueues::COUNTER_B;
+use streams::subqueues::{Subqueues, Waits};
 use tepui_mali_packets::job::WriteValueType;
 
 /// Records a command buffer.
@@ -205,14 +208,6 @@ impl Encoder {
         }
     }
 
-    /// Stores a word by a queue itself.
-    fn store_word(&mut self, queue: Queue, address: u64, word: u32) {
-        let stream = self.queues.stream(queue);
-        stream.move64(SCRATCH, address);
-        stream.move32(SCRATCH + 2, word);
-        stream.store(SCRATCH + 2, 1, SCRATCH, 0);
-    }
-
     /// Stores a word by the compute queue itself, or by a job.
     ///
     /// # Errors
@@ -232,6 +227,7 @@ impl Encoder {
     /// # Errors
     /// When there is no memory, or a value does not fit.
     fn close(&mut self) -> Result<()> {
+        self.queries_end()?;
         if let Some(jobs) = &self.jobs {
             self.works = jobs.works();
             return Ok(());

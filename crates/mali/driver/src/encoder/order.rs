@@ -12,7 +12,7 @@ use tepui_vulkan::backend::Backend;
 use tepui_vulkan::dependency::{Dependency, PRE_RASTERISER, Scope, TRANSFERS};
 use tepui_vulkan::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stages};
 
-use super::subqueues::{Waits, mask_of};
+use super::streams::subqueues::{Waits, mask_of};
 use crate::kernel::Queue;
 use crate::stream::Flush;
 

@@ -6,7 +6,7 @@ use tepui_vulkan::{Result, vk};
 use tepui_vulkan_meta::{MetaEncoder, copy, query};
 
 use super::Encoder;
-use super::subqueues::{Waits, mask_of};
+use super::streams::subqueues::{Waits, mask_of};
 use crate::kernel::Queue;
 use crate::query::Queries;
 use crate::stream::{DEFERRED_FLUSH, Flush, LS, SCRATCH};
@@ -42,26 +42,37 @@ impl Encoder {
     }
 
     /// Makes a query available once the work that it counts is done: at the end of the rendering, if there is one.
-    pub(super) fn end_of_query(&mut self, available: u64) {
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn end_of_query(&mut self, available: u64) -> Result<()> {
         self.ended.push(available);
-        if self.targets.is_none() {
-            self.queries_end();
+        match self.targets {
+            Some(_) => Ok(()),
+            None => self.queries_end(),
         }
     }
 
     /// Writes the words of availability of queries that have ended, after all fragments so far.
-    pub(super) fn queries_end(&mut self) {
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(super) fn queries_end(&mut self) -> Result<()> {
         if self.ended.is_empty() {
-            return;
+            return Ok(());
         }
         // Programs add to statistics.
         let mut waits = Waits::default();
         waits[Queue::Fragment as usize] = mask_of(Queue::Fragment) | mask_of(Queue::Compute);
-        self.queues.order(waits, Flush::default(), self.device.counters());
+        self.order_queues(waits, Flush::default());
         for at in std::mem::take(&mut self.ended) {
-            self.store_word(Queue::Fragment, at, 1);
+            match self.jobs {
+                Some(_) => self.write_word(at, 1)?,
+                None => self.store_word(Queue::Fragment, at, 1),
+            }
         }
         self.queues.stream(Queue::Fragment).settle();
+        Ok(())
     }
 
     pub(super) fn reset_pool(&mut self, pool: &Queries, first: u32, count: u32) -> Result<()> {

@@ -17,7 +17,7 @@ use super::draw::Parts;
 use super::inputs::Inputs;
 use super::order::{of_dependency, splits};
 use super::rendering::Targets;
-use super::subqueues::mask_of;
+use super::streams::subqueues::mask_of;
 use crate::family::Mali;
 use crate::graphics::blend::Blending;
 use crate::graphics::raster::Occlusion;
@@ -243,8 +243,7 @@ impl backend::Encoder<Mali> for Encoder {
         } else {
             self.occlusion = None;
         }
-        self.end_of_query(pool.available_address(query));
-        Ok(())
+        self.end_of_query(pool.available_address(query))
     }
 
     fn write_timestamp(&mut self, pool: &Queries, query: u32) -> Result<()> {

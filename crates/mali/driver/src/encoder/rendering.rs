@@ -1,14 +1,10 @@
 //! Renderings: tiler contexts for the draws, and a fragment job for each layer at the end.
 //!
-//! The vertex and tiler queue resets the contexts in memory at a rendering's first draw, so that a command buffer can be submitted
-//! again. The fragment queue waits for the tiling, renders, and gives the heap's chunks back.
-//!
 //! source: Mesa, panvk_vX_cmd_draw.c (`get_tiler_desc`, `flush_tiling`, `issue_fragment_jobs`)
 
 use tepui_format::Format;
-use tepui_mali_packets::cs::CsHeapEvent;
+use tepui_mali_chips::Chip;
 use tepui_mali_packets::draw::Scissor;
-use tepui_mali_packets::tiler::TilerContext;
 use tepui_vulkan::backend::{Attachment, ImageRef, Rendering};
 use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::{Error, Result, vk};
@@ -16,34 +12,14 @@ use tepui_vulkan_meta::clear;
 
 use super::Encoder;
 use super::load::Kept;
-use super::subqueues::{Waits, mask_of};
-use crate::device::{DESCRIPTOR_ALIGN, GEOMETRY_B, packet};
+use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
-use crate::graphics::framebuffer::{Framebuffer, Target, TilerLayer};
-use crate::graphics::samples;
-use crate::kernel::Queue;
-use crate::stream::{DEFERRED_SYNC, JOBS_MASK, SCRATCH};
+use crate::graphics::framebuffer::{Framebuffer, Target, TilerLayer, max_tile_px};
 
 /// Layers of a tiler context. source: Mesa, panvk_cmd_buffer.h (`MAX_LAYERS_PER_TILER_DESC`)
 pub(super) const CONTEXT_LAYERS: u32 = 8;
-/// Bytes of a tiler context.
-pub(super) const CONTEXT_B: u64 = TilerContext::SIZE_BYTES as u64;
-/// Words of a tiler context that are reset together.
-const RESET_WORDS: usize = 16;
-/// Offset of the addresses of the completed chunks in a tiler context.
-const COMPLETED: i16 = 40;
 /// Pixels to which the borders of a render area are aligned if other pixels stay as they are: the side of the largest tile.
 const TILE_PX: u32 = 32;
-
-/// Registers of RUN_IDVS and RUN_FRAGMENT. source: Mesa, panvk_vX_cmd_draw.c
-pub mod registers {
-    /// The tiler context of draws, and the framebuffer of fragment jobs.
-    pub const TILER: u8 = 40;
-    /// The map of tiles that are rendered; 0 for all.
-    pub const TILE_MAP: u8 = 44;
-    /// Bytes of a row of it.
-    pub const TILE_MAP_STRIDE: u8 = 46;
-}
 
 /// The tiler contexts of a rendering's draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +28,49 @@ pub struct Contexts {
     pub address: u64,
     /// Their number.
     pub count: u32,
+    /// Bytes from one to the next.
+    pub stride: u64,
     /// The last vertex is provoking.
     pub provoking_last: bool,
+}
+
+impl Contexts {
+    /// Addresses of all.
+    pub fn addresses(self) -> impl Iterator<Item = u64> {
+        (0..u64::from(self.count)).map(move |k| self.address + k * self.stride)
+    }
+
+    /// The context of a layer, and the layer in it.
+    fn of_layer(self, layer: u32) -> TilerLayer {
+        TilerLayer {
+            context: self.address + u64::from(layer / CONTEXT_LAYERS) * self.stride,
+            layer: layer % CONTEXT_LAYERS,
+        }
+    }
+}
+
+/// Parameters of the tiler contexts of a rendering.
+#[derive(Clone, Copy, Debug)]
+pub struct Tiling {
+    /// Levels of the hierarchy that are in use.
+    pub hierarchy_mask: u32,
+    /// Width and height of the framebuffer.
+    pub size: [u32; 2],
+    /// Samples of a pixel.
+    pub samples: u32,
+    /// All layers.
+    pub layers: u32,
+    /// The last vertex is provoking.
+    pub provoking_last: bool,
+}
+
+impl Tiling {
+    /// Ranges of layers of the contexts: the first layer, and their number.
+    pub fn contexts(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let layers = self.layers;
+        let firsts = (0..layers).step_by(CONTEXT_LAYERS as usize);
+        firsts.map(move |first| (first, (layers - first).min(CONTEXT_LAYERS)))
+    }
 }
 
 /// The rendering that draws go to.
@@ -178,7 +195,7 @@ impl Targets {
     }
 
     /// The framebuffer, without programs that load attachments.
-    fn framebuffer(&self, tilebuffer: u32, sample_positions: u64) -> Framebuffer<'_> {
+    fn framebuffer(&self, chip: &Chip, sample_positions: u64) -> Framebuffer<'_> {
         let r = &self.rendering;
         Framebuffer {
             size: self.size,
@@ -186,7 +203,8 @@ impl Targets {
             depth: r.depth.as_ref().map(|a| self.depth(a)),
             stencil: r.stencil.as_ref().map(|a| self.stencil(a)),
             // Half of it, so that two tiles are rendered at a time. source: Mesa, pan_props.c (`panfrost_query_optimal_tib_size`)
-            tilebuffer: tilebuffer / 2,
+            tilebuffer: chip.tilebuffer_B / 2,
+            max_tile_px: max_tile_px(chip.arch),
             first_provoking_vertex: !self.contexts.is_some_and(|c| c.provoking_last),
             samples: self.samples,
             sample_positions,
@@ -248,9 +266,6 @@ impl Encoder {
     /// # Errors
     /// When the driver has no such rendering.
     pub(super) fn begin(&mut self, rendering: &Rendering<Mali>) -> Result<()> {
-        if self.jobs.is_some() {
-            return Err(Error::unsupported("draws on Mali GPUs with a job manager"));
-        }
         let targets = Targets::new(rendering);
         let clears = clear::Clear::of_loads(rendering);
         let draws_clears = targets.is_partial && !clears.is_empty();
@@ -279,64 +294,22 @@ impl Encoder {
             }
             return Ok(contexts);
         }
-        let (layers, size, sample_count) = (targets.layers, targets.size, targets.samples);
-        let [heap, geometry_buffer] = self.device.tiler_memory();
-        let tiles = targets.framebuffer(self.device.kernel.chip.tilebuffer_B, 0).tiles()?;
-        let mut bytes = Vec::new();
-        for first in (0..layers).step_by(CONTEXT_LAYERS as usize) {
-            let context = TilerContext {
-                hierarchy_mask: hierarchy(size, tiles.pixels),
-                sample_pattern: samples::pattern(sample_count),
-                first_provoking_vertex: !provoking_last,
-                fb_width: size[0],
-                fb_height: size[1],
-                layer_count: (layers - first).min(CONTEXT_LAYERS),
-                layer_offset: -(first as i32),
-                heap,
-                geometry_buffer_size: GEOMETRY_B as u32,
-                geometry_buffer,
-                ..TilerContext::default()
-            };
-            bytes.extend_from_slice(&context.pack().map_err(packet)?);
-        }
-        let address = self.upload(&bytes, DESCRIPTOR_ALIGN)?.address;
-        let count = layers.div_ceil(CONTEXT_LAYERS);
-        if self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE) {
-            // Fragments of an earlier submission may still read the contexts.
-            self.queues.wait_for_earlier(
-                Queue::VertexTiler,
-                Queue::Fragment,
-                self.device.counters(),
-            );
-        }
-        if !self.usage.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT) {
-            self.reset_contexts(address, &bytes);
-        }
-        let stream = self.queues.next_job(Queue::VertexTiler);
-        stream.heap_event(CsHeapEvent::VertexTilerStarted, 0);
-        let contexts = Contexts { address, count, provoking_last };
+        let tiles = targets.framebuffer(self.device.kernel.chip, 0).tiles()?;
+        let tiling = Tiling {
+            hierarchy_mask: hierarchy(targets.size, tiles.pixels),
+            size: targets.size,
+            samples: targets.samples,
+            layers: targets.layers,
+            provoking_last,
+        };
+        let contexts = match self.jobs {
+            Some(_) => self.contexts_of_jobs(&tiling)?,
+            None => self.contexts_in_stream(&tiling)?,
+        };
         if let Some(targets) = &mut self.targets {
             targets.contexts = Some(contexts);
         }
         Ok(contexts)
-    }
-
-    /// Stores the words of tiler contexts that the tiler changes: the first ones, and the hardware's own.
-    fn reset_contexts(&mut self, address: u64, bytes: &[u8]) {
-        let stream = self.queues.stream(Queue::VertexTiler);
-        let (contexts, _) = bytes.as_chunks::<{ CONTEXT_B as usize }>();
-        for (at, context) in (address..).step_by(CONTEXT_B as usize).zip(contexts) {
-            stream.move64(registers::TILER, at);
-            let (words, _) = context.as_chunks::<4>();
-            for (k, word) in (0..).zip(&words[..RESET_WORDS]) {
-                stream.move32(SCRATCH + k, u32::from_le_bytes(*word));
-            }
-            stream.store(SCRATCH, RESET_WORDS as u32, registers::TILER, 0);
-            // Words 10 to 15 and the first two are zeros.
-            stream.store(SCRATCH, 2, registers::TILER, 96);
-            stream.store(SCRATCH + 10, 6, registers::TILER, 104);
-        }
-        stream.settle();
     }
 
     /// Ends the rendering: renders what was drawn.
@@ -350,51 +323,24 @@ impl Encoder {
         targets.rendering = rendering.clone();
         let clears = attachments(rendering).any(|a| targets.clears(a));
         if targets.contexts.is_none() && !clears {
-            self.queries_end();
-            return Ok(());
+            return self.queries_end();
         }
         let positions = self.device.sample_positions(targets.samples);
-        let mut framebuffer = targets.framebuffer(self.device.kernel.chip.tilebuffer_B, positions);
+        let mut framebuffer = targets.framebuffer(self.device.kernel.chip, positions);
         framebuffer.loads = self.loads(&targets.kept(), &framebuffer, targets.layers)?;
         let tag = framebuffer.tag()?;
         let mut descriptors = Vec::new();
         for layer in targets.rendered_layers() {
-            let tiler = targets.contexts.map_or_else(TilerLayer::default, |c| TilerLayer {
-                context: c.address + u64::from(layer / CONTEXT_LAYERS) * CONTEXT_B,
-                layer: layer % CONTEXT_LAYERS,
-            });
+            let tiler = targets.contexts.map_or_else(TilerLayer::default, |c| c.of_layer(layer));
             let bytes = framebuffer.descriptor(layer, tiler)?;
             descriptors.push(self.upload(&bytes, DESCRIPTOR_ALIGN)?.address | tag);
         }
-        if targets.contexts.is_some() {
-            let stream = self.queues.stream(Queue::VertexTiler);
-            stream.finish_tiling();
-            stream.heap_event(CsHeapEvent::VertexTilerCompleted, JOBS_MASK);
-            let mut waits = Waits::default();
-            waits[Queue::Fragment as usize] = mask_of(Queue::VertexTiler);
-            self.queues.order(waits, Default::default(), self.device.counters());
+        let area = targets.render_box();
+        match self.jobs {
+            Some(_) => self.fragment_jobs(&area, &descriptors)?,
+            None => self.fragments_in_stream(&area, &descriptors, targets.contexts),
         }
-        let stream = self.queues.next_job(Queue::Fragment);
-        stream.set_box(&targets.render_box());
-        stream.move64(registers::TILE_MAP, 0);
-        stream.move32(registers::TILE_MAP_STRIDE, 0);
-        for descriptor in descriptors {
-            stream.move64(registers::TILER, descriptor);
-            stream.run_fragment();
-        }
-        if let Some(Contexts { address, count, .. }) = targets.contexts {
-            for k in 0..count {
-                stream.move64(SCRATCH, address + u64::from(k) * CONTEXT_B);
-                stream.load(SCRATCH + 2, 4, SCRATCH, COMPLETED);
-                stream.settle();
-                // The last one ends the rendering.
-                stream.finish_fragment(k + 1 == count, [SCRATCH + 2, SCRATCH + 4], JOBS_MASK);
-                // Its registers are used again.
-                stream.wait(1 << DEFERRED_SYNC);
-            }
-        }
-        self.queries_end();
-        Ok(())
+        self.queries_end()
     }
 }
 

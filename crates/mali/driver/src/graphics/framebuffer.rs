@@ -6,6 +6,7 @@
 use tepui_format::Format::{self, *};
 use tepui_format::info::Numeric;
 use tepui_format::texel::TexelCodec;
+use tepui_mali_chips::Arch;
 use tepui_mali_layout::{Layout, Modifier};
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::framebuffer::{
@@ -22,8 +23,11 @@ use crate::format;
 
 /// Bytes of a framebuffer descriptor without its targets.
 const FRAMEBUFFER_B: usize = 128;
-/// Pixels of the largest tile. source: Mesa, pan_props.c (`panfrost_max_effective_tile_size`), for v10
-const MAX_TILE_PX: u32 = 32 * 32;
+/// Pixels of the largest tile. source: Mesa, pan_props.h (`panfrost_max_effective_tile_size`)
+pub fn max_tile_px(arch: Arch) -> u32 {
+    if arch < Arch(10) { 16 * 16 } else { 32 * 32 }
+}
+
 /// Pixels of the smallest tile. source: Mesa, pan_desc.c (`pan_select_tile_size`)
 const MIN_TILE_PX: u32 = 4 * 4;
 
@@ -219,6 +223,8 @@ pub struct Framebuffer<'a> {
     pub stencil: Option<Target<'a>>,
     /// Bytes of a core's tile buffer that a tile may take.
     pub tilebuffer: u32,
+    /// Pixels of a tile at most.
+    pub max_tile_px: u32,
     /// The first vertex is provoking.
     pub first_provoking_vertex: bool,
     /// Samples of a pixel.
@@ -285,7 +291,7 @@ impl Framebuffer<'_> {
         let bytes = self.formats()?.iter().flatten().map(|(_, bytes)| bytes).sum::<u32>();
         let pixel_b = bytes * self.samples.max(1);
         let log2 = pixel_b.max(1).next_power_of_two().trailing_zeros();
-        let pixels = (self.tilebuffer >> log2).min(MAX_TILE_PX);
+        let pixels = (self.tilebuffer >> log2).min(self.max_tile_px);
         if pixels < MIN_TILE_PX {
             return Err(Error::unsupported(format!("pixels of {pixel_b} bytes in tiles on Mali")));
         }

@@ -156,7 +156,7 @@ fn early(
     (of(late_kill), of(late_update))
 }
 
-/// The flags of a draw: registers 57 and 58.
+/// The first two words of a draw descriptor: its flags.
 ///
 /// # Errors
 /// When a value does not fit.
@@ -213,11 +213,11 @@ pub struct Outputs {
     pub varyings: bool,
 }
 
-/// The flags of primitives: register 56.
+/// The flags of primitives, without indices.
 ///
 /// # Errors
 /// When there are no such primitives.
-pub fn primitives(s: &GraphicsState, outputs: Outputs) -> Result<u32> {
+pub fn primitives(s: &GraphicsState, outputs: Outputs) -> Result<PrimitiveFlags> {
     let draw_mode = match s.topology {
         vk::PrimitiveTopology::POINT_LIST => DrawMode::Points,
         vk::PrimitiveTopology::LINE_LIST => DrawMode::Lines,
@@ -231,7 +231,7 @@ pub fn primitives(s: &GraphicsState, outputs: Outputs) -> Result<u32> {
         }
     };
     let extended = outputs.point_size || outputs.layer;
-    word(&PrimitiveFlags {
+    Ok(PrimitiveFlags {
         draw_mode,
         point_size_array_format: match outputs.point_size {
             true => PointSizeArrayFormat::Fp16,

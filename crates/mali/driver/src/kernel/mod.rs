@@ -97,6 +97,19 @@ pub struct Properties {
     pub max_threads: u32,
 }
 
+/// The memory of the tiler's heap: with command streams its first chunk, to which the kernel adds others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TilerMemory {
+    /// Address of the kernel's context, where it has one.
+    pub context: Option<u64>,
+    /// Address of the memory.
+    pub base: u64,
+    /// Its bytes.
+    pub size: u32,
+    /// Bytes of the kernel's header at its start.
+    pub header: u32,
+}
+
 /// The part that differs between the kernel's drivers.
 trait Interface: Send + Sync {
     /// A handle of a new buffer of zeros, for a window; one that is exported if `shareable`.
@@ -140,8 +153,8 @@ trait Interface: Send + Sync {
     /// Frees the kernel's objects.
     fn close(&self, node: &RenderNode);
 
-    /// Address of the tiler heap's context, and of its first chunk, where the kernel has heaps.
-    fn heap(&self) -> Option<[u64; 2]>;
+    /// The memory of the tiler's heap.
+    fn heap(&self) -> TilerMemory;
 }
 
 /// An open device: an address space, and queues in it.
@@ -174,14 +187,9 @@ impl Kernel {
         Ok(Arc::new(Kernel { node, chip, properties, interface, shared: SharedBuffers::default() }))
     }
 
-    /// Address of the tiler heap's context, and of its first chunk; none where the driver has its own.
-    pub fn heap(&self) -> Option<[u64; 2]> {
+    /// The memory of the tiler's heap.
+    pub fn heap(&self) -> TilerMemory {
         self.interface.heap()
-    }
-
-    /// Bytes of a chunk of the tiler's heap.
-    pub fn heap_chunk(&self) -> u32 {
-        panthor::HEAP_CHUNK_B
     }
 
     /// Ticks of the GPU's clock.

@@ -16,11 +16,13 @@ use tepui_mali_packets::job::{JobHeader, JobType};
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result, vk};
 
-use super::{Interface, PAGE_B, Properties, Queue, Work, failed, lock};
+use super::{Interface, PAGE_B, Properties, Queue, TilerMemory, Work, failed, lock};
 use crate::space::Window;
 
 /// Bytes from one job without work to the next.
 const JOB_B: u64 = 64;
+/// Bytes of the tiler's heap, whose pages the kernel adds as the tiler reaches them. source: Mesa, pan_device.c
+const HEAP_B: u32 = 128 << 20;
 /// Jobs without work, for submissions of nothing.
 const JOBS: u64 = PAGE_B / JOB_B;
 
@@ -74,6 +76,8 @@ pub struct Panfrost {
     /// Context of a priority; 0 is the file's own.
     context: u32,
     submissions: Mutex<Submissions>,
+    /// Handle and address of the tiler's heap.
+    heap: (u32, u64),
     /// Handle and address of the buffer of jobs without work.
     jobs: (u32, u64),
     mapping: Mapping,
@@ -98,6 +102,8 @@ pub fn open(
     }
     let sync = || node.create_sync(false).map_err(failed("creating a sync object"));
     let submissions = Submissions { last: 0, end: sync()?, done: sync()? };
+    let heap = create(node, HEAP_B.into(), uapi::BO_HEAP | uapi::BO_NOEXEC)?;
+    node.adopt_buffer(heap.handle);
     let jobs = create(node, PAGE_B, uapi::BO_NOEXEC)?;
     node.adopt_buffer(jobs.handle);
     let mapping = map_offset(node, jobs.handle)
@@ -106,6 +112,7 @@ pub fn open(
     let panfrost = Panfrost {
         context: context.handle,
         submissions: Mutex::new(submissions),
+        heap: (heap.handle, heap.offset),
         jobs: (jobs.handle, jobs.offset),
         mapping,
     };
@@ -267,13 +274,14 @@ impl Interface for Panfrost {
         node.destroy_sync(submissions.end);
         node.destroy_sync(submissions.done);
         node.close_buffer(self.jobs.0);
+        node.close_buffer(self.heap.0);
         if self.context != 0 {
             let mut destroy = uapi::JmCtxDestroy { handle: self.context, pad: 0 };
             let _ = call(node, Ioctl::JmCtxDestroy, &mut destroy);
         }
     }
 
-    fn heap(&self) -> Option<[u64; 2]> {
-        None
+    fn heap(&self) -> TilerMemory {
+        TilerMemory { context: None, base: self.heap.1, size: HEAP_B, header: 0 }
     }
 }

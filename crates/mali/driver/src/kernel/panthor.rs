@@ -14,13 +14,15 @@ use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::Heap;
 
-use super::{Interface, PAGE_B, Properties, Queue, Work, failed, lock};
+use super::{Interface, PAGE_B, Properties, Queue, TilerMemory, Work, failed, lock};
 use crate::space::{self, Window};
 
 /// Bytes of a queue's ring buffer. source: Mesa, panvk_vX_queue.c
 const RING_B: u32 = 64 << 10;
 /// Bytes of a chunk of the tiler's heap, chunks at first, and their limit. source: Mesa, panvk_vX_queue.c (`init_tiler`)
-pub const HEAP_CHUNK_B: u32 = 2 << 20;
+const HEAP_CHUNK_B: u32 = 2 << 20;
+/// Bytes of the kernel's header at the start of a chunk of the heap. source: Mesa, panvk_vX_queue.c (`init_tiler`)
+const HEAP_HEADER_B: u32 = 64;
 const HEAP_CHUNKS: u32 = 5;
 const MAX_HEAP_CHUNKS: u32 = 64;
 
@@ -303,8 +305,9 @@ impl Interface for Panthor {
         lock(&self.ends).iter().for_each(|&end| node.destroy_sync(end));
     }
 
-    fn heap(&self) -> Option<[u64; 2]> {
-        Some(self.heap)
+    fn heap(&self) -> TilerMemory {
+        let [context, base] = self.heap;
+        TilerMemory { context: Some(context), base, size: HEAP_CHUNK_B, header: HEAP_HEADER_B }
     }
 }
 

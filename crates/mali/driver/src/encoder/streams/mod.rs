@@ -1,0 +1,45 @@
+//! Command streams (v10): draws, dispatches and renderings as instructions of three queues.
+//!
+//! - [`subqueues`]: the streams of a command buffer, and the order between them
+//! - [`draw`], [`dispatch`], [`rendering`]: state in registers, and the instructions that run it
+
+mod dispatch;
+mod draw;
+mod rendering;
+pub mod subqueues;
+
+use super::Encoder;
+use super::inputs::Uniforms;
+use crate::kernel::Queue;
+use crate::stream::{JOBS_MASK, SCRATCH};
+use tepui_vulkan::vk;
+
+impl Encoder {
+    /// Stores the words of uniforms that only memory has, by a queue itself.
+    fn store_uniforms(&mut self, queue: Queue, uniforms: &Uniforms) {
+        if uniforms.stored.is_empty() {
+            return;
+        }
+        let may_overlap = self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        let stream = self.queues.stream(queue);
+        if may_overlap {
+            // Jobs of an earlier submission may still read them.
+            stream.wait(JOBS_MASK);
+        }
+        stream.move64(SCRATCH, uniforms.address());
+        for &(k, from) in &uniforms.stored {
+            stream.move64(SCRATCH + 2, from);
+            stream.load(SCRATCH + 4, 1, SCRATCH + 2, 0);
+            stream.store(SCRATCH + 4, 1, SCRATCH, 4 * k as i16);
+        }
+        stream.settle();
+    }
+
+    /// Stores a word by a queue itself.
+    pub(super) fn store_word(&mut self, queue: Queue, address: u64, word: u32) {
+        let stream = self.queues.stream(queue);
+        stream.move64(SCRATCH, address);
+        stream.move32(SCRATCH + 2, word);
+        stream.store(SCRATCH + 2, 1, SCRATCH, 0);
+    }
+}
