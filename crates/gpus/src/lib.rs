@@ -272,7 +272,6 @@ impl Gpu {
             }
             // Some extensions are missing.
             (Gpu::Intel(_), Feature::Driver) => Support::Partial,
-            // Dispatches and copies.
             (Gpu::Mali(chip), Feature::Driver) if matches!(chip.id, "mali-g57" | "mali-g610") => {
                 Support::Partial
             }

@@ -1,17 +1,17 @@
 //! Dispatches and barriers on a virtual G610 through the panthor interface, and on a virtual G57 through the panfrost interface, with
 //! machine code that is written here.
 
+mod rig;
+
 use std::sync::Arc;
 
-use tepui_drm::client::{RenderNode, Wait};
+use rig::{CHIPS, Test, words};
+use tepui_drm::client::Wait;
 use tepui_mali_compiler::{FauWord, Names, Program, StageInfo, Stats};
 use tepui_mali_driver::Mali;
-use tepui_mali_driver::device::Device;
 use tepui_mali_driver::encoder::{self, Encoder};
-use tepui_mali_driver::kernel::{Bo, Kernel};
+use tepui_mali_driver::kernel::Bo;
 use tepui_mali_driver::shader::Variant;
-use tepui_mali_driver::space::Window;
-use tepui_mali_kernel::Options;
 use tepui_sysval::SystemValue;
 use tepui_vulkan::backend::{Condition, Dispatch, Encoder as _};
 use tepui_vulkan::command::MAX_PUSH;
@@ -38,81 +38,21 @@ const COUNT: &str = "
     NOP.wait0
     NOP.end";
 
-/// Command streams, and chains of jobs.
-const CHIPS: [&str; 2] = ["mali-g610", "mali-g57"];
-
-struct Test {
-    /// Number of faults of the virtual GPU.
-    faults: Box<dyn Fn() -> usize>,
-    device: Arc<Device>,
-}
-
-impl Test {
-    fn new(id: &str) -> Test {
-        Test::relaxed(id, None)
-    }
-
-    /// A device whose work runs in an order that a seed chooses, of those that waits and dependencies allow.
-    fn relaxed(id: &str, seed: Option<u64>) -> Test {
-        let chip = tepui_mali_chips::chip(id).unwrap();
-        let mut options = Options { report_faults: false, ..Options::default() };
-        options.model.relaxed = seed;
-        let (node, faults): (_, Box<dyn Fn() -> usize>) = match id {
-            "mali-g57" => {
-                let model = tepui_mali_kernel::panfrost::Device::new(chip, options);
-                let node = RenderNode::of_virtual(Arc::new(model.open()));
-                (node, Box::new(move || model.faults().len()))
-            }
-            _ => {
-                let model = tepui_mali_kernel::Device::new(chip, options);
-                let node = RenderNode::of_virtual(Arc::new(model.open()));
-                (node, Box::new(move || model.faults().len()))
-            }
-        };
-        assert_eq!(tepui_mali_driver::chip(&node).unwrap().product_id, chip.product_id);
-        let kernel = Kernel::new(node, chip, vk::QueueGlobalPriority::MEDIUM).unwrap();
-        Test { faults, device: Device::new(kernel).unwrap() }
-    }
-
-    fn buffer(&self, words: &[u32]) -> Bo {
-        let bo = Bo::new(&self.device.kernel, 4 * words.len() as u64, Window::Data).unwrap();
-        bo.write(0, bytemuck::cast_slice(words));
-        bo
-    }
-
-    fn program(&self, text: &str, last: SystemValue) -> Arc<Variant> {
-        let push = |offset| FauWord::System(SystemValue::Push { offset }, 0);
-        let program = Program {
-            code: tepui_mali_isa::asm::assemble(text).unwrap(),
-            data: Vec::new(),
-            fau: vec![push(0), push(4), push(8), push(12), FauWord::System(last, 0)],
-            preload: 1 << 12,
-            stage: StageInfo::Compute,
-            shared_bytes: 0,
-            workgroup_size: [64, 1, 1],
-            stats: Stats::default(),
-            locs: Vec::new(),
-            names: Names::default(),
-        };
-        Arc::new(Variant::new(&self.device, &program, Default::default(), false).unwrap())
-    }
-
-    fn submit(&self, commands: &[&Encoder]) {
-        let node = &self.device.kernel.node;
-        let done = node.create_sync(false).unwrap();
-        encoder::submit(&self.device, &[], commands, &[(done, 0)]).unwrap();
-        let wait = Wait { deadline_ns: i64::MAX, ..Wait::default() };
-        node.wait_syncs(&[done], &[0], wait).unwrap();
-        node.destroy_sync(done);
-        assert_eq!((self.faults)(), 0);
-        self.device.check().unwrap();
-    }
-}
-
-fn words(bo: &Bo, count: usize) -> Vec<u32> {
-    // SAFETY: the GPU is done with the buffer, which is larger.
-    let bytes = unsafe { std::slice::from_raw_parts(bo.host(), 4 * count) };
-    bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
+fn program(t: &Test, text: &str, last: SystemValue) -> Arc<Variant> {
+    let push = |offset| FauWord::System(SystemValue::Push { offset }, 0);
+    let program = Program {
+        code: tepui_mali_isa::asm::assemble(text).unwrap(),
+        data: Vec::new(),
+        fau: vec![push(0), push(4), push(8), push(12), FauWord::System(last, 0)],
+        preload: 1 << 12,
+        stage: StageInfo::Compute,
+        shared_bytes: 0,
+        workgroup_size: [64, 1, 1],
+        stats: Stats::default(),
+        locs: Vec::new(),
+        names: Names::default(),
+    };
+    Arc::new(Variant::new(&t.device, &program, Default::default(), false).unwrap())
 }
 
 fn push(from: &Bo, to: &Bo, word: u32) -> [u8; MAX_PUSH] {
@@ -137,7 +77,7 @@ fn written() -> Dependency<Mali> {
 fn add_in_a_chain(t: &Test) {
     let numbers: Vec<u32> = (0..256).map(|n| n * n).collect();
     let (a, b) = (t.buffer(&numbers), t.buffer(&[0; 256]));
-    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let add = program(t, ADD, SystemValue::Push { offset: 16 });
     let mut e = Encoder::new(&t.device);
     for (from, to, word) in [(&a, &b, 5), (&b, &a, 7), (&a, &b, 100)] {
         // In halves, each of which is ordered.
@@ -174,7 +114,7 @@ fn long_recordings_are_several_chains() {
     const COUNT: u32 = 25_000;
     let t = Test::new("mali-g57");
     let (unused, to, other) = (t.buffer(&[0]), t.buffer(&[0; 64]), t.buffer(&[0; 64]));
-    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let add = program(&t, ADD, SystemValue::Push { offset: 16 });
     let mut e = Encoder::new(&t.device);
     let [push, other_push] = [&to, &other].map(|bo| push(bo, bo, 1));
     let one = Dispatch::Direct([0; 3], [1; 3]);
@@ -196,7 +136,7 @@ fn count_and_skip(id: &str) {
     let (unused, to) = (t.buffer(&[0]), t.buffer(&[7; 512]));
     let arguments = t.buffer(&[3, 1, 1]);
     let yes = t.buffer(&[0, 1]);
-    let count = t.program(COUNT, SystemValue::NumWorkgroups { axis: 0 });
+    let count = program(&t, COUNT, SystemValue::NumWorkgroups { axis: 0 });
     let mut e = Encoder::new(&t.device);
     let indirect = Dispatch::Indirect([0; 3], arguments.address);
     e.dispatch_code(&count, &push(&unused, &to, 0), &indirect, None).unwrap();
@@ -233,7 +173,7 @@ fn counts_come_from_memory_and_conditions_skip() {
 fn fault(id: &str) {
     let t = Test::new(id);
     let to = t.buffer(&[0]);
-    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let add = program(&t, ADD, SystemValue::Push { offset: 16 });
     let mut e = Encoder::new(&t.device);
     let mut push = push(&to, &to, 0);
     push[..8].copy_from_slice(&0xdead_0000u64.to_le_bytes());
@@ -277,7 +217,7 @@ fn stream_text(e: &Encoder) -> String {
 fn the_documentation_has_the_stream_of_a_dispatch() {
     let t = Test::new("mali-g610");
     let (a, b) = (t.buffer(&[0; 256]), t.buffer(&[0; 256]));
-    let add = t.program(ADD, SystemValue::Push { offset: 16 });
+    let add = program(&t, ADD, SystemValue::Push { offset: 16 });
     let mut e = Encoder::new(&t.device);
     e.dispatch_code(&add, &push(&a, &b, 1), &GROUPS, None).unwrap();
     e.finish().unwrap();

@@ -176,7 +176,7 @@ impl Encoder {
         let Some(draw) = self.prepare(p, source)? else { return Ok(()) };
         self.await_compute();
         match self.jobs {
-            Some(_) => self.draw_jobs(&draw),
+            Some(_) => self.draw_jobs(draw),
             None => self.draw_in_stream(&draw),
         }
     }

@@ -5,8 +5,8 @@ use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 
+use super::bytes;
 use super::patch::{Parameters, Patched};
-use super::{HEADER_B, bytes};
 use crate::device::packet;
 use crate::encoder::Encoder;
 use crate::encoder::compute::Launch;
@@ -57,7 +57,6 @@ impl Encoder {
             (Dispatch::Indirect(_, address), _) => ([1; 3], Some(address)),
         };
         let bytes = bytes(&header, &payload(launch, counts)).map_err(packet)?;
-        debug_assert!(bytes.len() > HEADER_B);
         let parameters = arguments.map(|arguments| Parameters {
             arguments,
             condition,

@@ -8,9 +8,11 @@ use tepui_mali_packets::shader::ShaderEnvironment;
 use tepui_mali_packets::{Packet, Problem};
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::Counts;
+use tepui_vulkan::command::IndexBuffer;
+use tepui_vulkan_meta::{MetaEncoder as _, copy};
 
 use super::patch::{Parameters, Patched};
-use crate::device::packet;
+use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::encoder::Encoder;
 use crate::encoder::draw::{DrawState, Source, index_type};
 use crate::encoder::inputs::Uniforms;
@@ -32,13 +34,13 @@ fn counts(source: Source) -> Counts {
     }
 }
 
-/// Address of the first index, and the number of indices. The job has no size of the index buffer: indices after its end are not drawn.
+/// Address of the first index, and the number of indices up to the end of the buffer.
 fn indices(d: &DrawState, c: &Counts) -> (u64, u32) {
     let Some(buffer) = d.index else { return (0, c.count) };
     let all = buffer.size / u64::from(buffer.index_bytes.max(1));
     let first = u64::from(c.first).min(all);
     let count = u64::from(c.count).min(all - first) as u32;
-    (buffer.address + first * u64::from(buffer.index_bytes), count)
+    (buffer.address.wrapping_add(first * u64::from(buffer.index_bytes)), count)
 }
 
 fn environment(d: &DrawState, stage: usize, program: u64) -> ShaderEnvironment {
@@ -126,21 +128,35 @@ fn arguments(c: &Counts) -> [u32; 5] {
 }
 
 impl Encoder {
+    /// Copies the indices of a draw if some are after the end of the buffer: those are zeros, but a job has no size of the buffer.
+    fn index_copy(&mut self, buffer: IndexBuffer, c: &Counts) -> Result<IndexBuffer> {
+        let each = u64::from(buffer.index_bytes.max(1));
+        let (start, length) = (u64::from(c.first) * each, u64::from(c.count) * each);
+        if start + length <= buffer.size {
+            return Ok(buffer);
+        }
+        let to = self.reserve(length.next_multiple_of(4), DESCRIPTOR_ALIGN)?.address;
+        copy::fill(self, to, length.next_multiple_of(4), 0)?;
+        self.order()?;
+        copy::buffer(self, buffer.address + start, to, buffer.size.saturating_sub(start))?;
+        self.order()?;
+        Ok(IndexBuffer { address: to.wrapping_sub(start), size: start + length, ..buffer })
+    }
+
     /// Adds the jobs of a draw: one for each tiler context.
     ///
     /// # Errors
     /// When there is no memory, or a value does not fit.
-    pub(in crate::encoder) fn draw_jobs(&mut self, d: &DrawState) -> Result<()> {
+    pub(in crate::encoder) fn draw_jobs(&mut self, mut d: DrawState) -> Result<()> {
+        if let (Some(buffer), Source::Known(c)) = (d.index, d.source) {
+            d.index = Some(self.index_copy(buffer, &c)?);
+        }
+        let d = &d;
         let kind = if d.source.is_indexed() { Patched::DrawIndexed } else { Patched::Draw };
         let of_memory =
             Parameters { condition: d.condition, index: d.index, ..Parameters::new(kind) };
         let parameters = match (d.source, d.condition) {
-            (Source::Known(c), None) => {
-                if indices(d, &c).1 == 0 {
-                    return Ok(());
-                }
-                None
-            }
+            (Source::Known(_), None) => None,
             (Source::Known(c), Some(_)) => {
                 let words = arguments(&c);
                 let arguments = self.upload(bytemuck::cast_slice(&words), 4)?.address;

@@ -101,6 +101,23 @@ impl Jobs {
         self.chains.iter().map(work).collect()
     }
 
+    /// The headers of each chain's jobs, as they are in memory.
+    ///
+    /// # Safety
+    /// The GPU is not executing the chains.
+    unsafe fn headers(&self) -> Vec<(Queue, Vec<JobHeader>)> {
+        let ends = self.chains.iter().skip(1).map(|chain| chain.first).chain([self.jobs.len()]);
+        let header = |job: &Upload| {
+            // SAFETY: the place has a job's bytes, and nobody writes them now.
+            let bytes = unsafe { std::slice::from_raw_parts(job.host.cast_const(), HEADER_B) };
+            JobHeader::unpack(bytes).unwrap_or_default()
+        };
+        let of = |(chain, end): (&Chain, usize)| {
+            (chain.queue, self.jobs[chain.first..end].iter().map(header).collect())
+        };
+        self.chains.iter().zip(ends).map(of).collect()
+    }
+
     /// Ends the last chain. The next one runs after it.
     fn end_chain(&mut self) {
         self.is_open = false;
@@ -149,6 +166,15 @@ fn bytes(header: &JobHeader, payload: &impl Packet) -> std::result::Result<Vec<u
 }
 
 impl Encoder {
+    /// The headers of each chain's jobs, on a GPU with a job manager.
+    ///
+    /// # Safety
+    /// The GPU is not executing the recording.
+    pub unsafe fn chains(&self) -> Vec<(Queue, Vec<JobHeader>)> {
+        // SAFETY: as the caller says.
+        self.jobs.as_ref().map_or_else(Vec::new, |jobs| unsafe { jobs.headers() })
+    }
+
     /// Memory of a job.
     fn job_place(&mut self, bytes: usize) -> Result<Upload> {
         self.reserve(bytes as u64, JOB_ALIGN)
@@ -157,9 +183,8 @@ impl Encoder {
     /// Adds a job at a place, whose bytes begin with a header, to the open chain; returns its index.
     fn add_at(&mut self, place: Upload, header: JobHeader, mut bytes: Vec<u8>) -> Result<u32> {
         let Some(jobs) = &mut self.jobs else { return Ok(0) };
-        let has_before = jobs.is_open;
         jobs.open_chain(Queue::Compute);
-        if let Some(before) = jobs.jobs.last().filter(|_| has_before && jobs.last > 0) {
+        if let Some(before) = jobs.jobs.last().filter(|_| jobs.last > 0) {
             // SAFETY: the place has a job's bytes, and the GPU does not use it yet.
             unsafe { before.host.add(NEXT).cast::<u64>().write_unaligned(place.address.to_le()) };
         }

@@ -138,7 +138,7 @@ fn happens(m: &mut MetaBuilder<'_>, zero: Value) -> Value {
 
 /// Writes the offset and the number of a draw's indices; returns the number.
 fn indices(m: &mut MetaBuilder<'_>, job: Value, [count, first]: [Value; 2], zero: Value) -> Value {
-    // The job has no size of the index buffer: indices after its end are not drawn.
+    // The job has no size of the index buffer: indices after its end are not drawn, so that nothing after it is read.
     let all = m.word(PatchWords::INDEX_COUNT);
     let rest = m.op(Op::ISub, all, first);
     let is_inside = m.op(Op::ULt, first, all);
