@@ -21,6 +21,7 @@ pub mod encoder;
 mod family;
 pub mod flush;
 pub mod format;
+pub mod generate;
 pub mod graphics;
 pub mod image;
 pub mod kernel;

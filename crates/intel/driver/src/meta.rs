@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tepui_intel_compiler::Options;
+use tepui_ir::Shader;
 use tepui_vulkan::Result;
 use tepui_vulkan_kit::Variants;
 use tepui_vulkan_kit::builder::Words;
@@ -11,12 +12,14 @@ use tepui_vulkan_meta::{Conventions, Program, view};
 use crate::bind::Sets;
 use crate::descriptor::{self, Sampler};
 use crate::device::Device;
+use crate::generate::Item;
 use crate::shader::{Variant, compile_error};
 
 /// Programs that are compiled so far, and samplers that they use.
 #[derive(Default)]
 pub struct Meta {
     programs: Variants<Program, Arc<Variant>>,
+    generators: Variants<Item, Arc<Variant>>,
     /// Samplers that clamp to the edges: without a filter, and linear.
     samplers: [OnceLock<Sampler>; 2],
 }
@@ -30,13 +33,22 @@ impl Device {
     /// # Errors
     /// When it does not compile.
     pub fn meta(&self, p: Program) -> Result<Arc<Variant>> {
-        self.meta.programs.get_or(&p, || {
-            let mut ir = p.build(CONVENTIONS);
-            let options = Options::default();
-            let program = tepui_intel_compiler::compile(&mut ir, self.generation(), &options)
-                .map_err(|e| compile_error(&e))?;
-            Ok(Arc::new(Variant::new(self, &program, Sets::Meta, false)?))
-        })
+        self.meta.programs.get_or(&p, || self.own_program(p.build(CONVENTIONS)))
+    }
+
+    /// The program that writes commands of indirect draws.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn generator(&self, item: Item) -> Result<Arc<Variant>> {
+        self.meta.generators.get_or(&item, || self.own_program(item.program()))
+    }
+
+    fn own_program(&self, mut ir: Shader) -> Result<Arc<Variant>> {
+        let options = Options::default();
+        let program = tepui_intel_compiler::compile(&mut ir, self.generation(), &options)
+            .map_err(|e| compile_error(&e))?;
+        Ok(Arc::new(Variant::new(self, &program, Sets::Meta, false)?))
     }
 
     /// A sampler of the driver's own programs, which clamps to the edges.

@@ -3,7 +3,7 @@
 
 use tepui_intel_packets::mi::{MiBatchBufferEnd, MiBatchBufferStart};
 use tepui_vulkan::Result;
-use tepui_vulkan_kit::arena::Mapped;
+use tepui_vulkan_kit::arena::{Mapped, Upload as Place};
 
 use crate::device::{Device, Upload, packet};
 use crate::kernel::Bo;
@@ -23,7 +23,7 @@ impl Batch {
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn take(&mut self, device: &Device, size: u64) -> Result<*mut u8> {
+    pub fn take(&mut self, device: &Device, size: u64) -> Result<Place> {
         let fits = |c: &Bo| self.used + size + END_B <= c.size;
         if !self.chunks.last().is_some_and(fits) {
             let next = device.upload_chunk(Upload::Dynamic, size + END_B)?;
@@ -35,9 +35,19 @@ impl Batch {
         }
         let chunk = &self.chunks[self.chunks.len() - 1];
         // SAFETY: the range is inside of the chunk.
-        let at = unsafe { chunk.host().add(self.used as usize) };
+        let host = unsafe { chunk.host().add(self.used as usize) };
+        let address = chunk.address + self.used;
         self.used += size;
-        Ok(at)
+        Ok(Place { address, host })
+    }
+
+    /// Address of the next command, to which other commands may jump.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn here(&mut self, device: &Device) -> Result<u64> {
+        // If the chunk is full, its jump to the next one stands there.
+        Ok(self.take(device, 0)?.address)
     }
 
     /// Ends the batch, or continues with another one's.
@@ -65,11 +75,15 @@ impl Batch {
     }
 }
 
-fn jump(address: u64) -> Result<[u8; MiBatchBufferStart::SIZE_BYTES]> {
-    let jump = MiBatchBufferStart {
+/// The command that continues at an address.
+pub fn jump_to(address: u64) -> MiBatchBufferStart {
+    MiBatchBufferStart {
         address_space_indicator: true,
         batch_buffer_start_address: address,
         ..MiBatchBufferStart::default()
-    };
-    jump.pack().map_err(packet)
+    }
+}
+
+fn jump(address: u64) -> Result<[u8; MiBatchBufferStart::SIZE_BYTES]> {
+    jump_to(address).pack().map_err(packet)
 }

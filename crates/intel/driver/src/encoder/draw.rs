@@ -10,18 +10,20 @@ use tepui_vulkan::command::{BindPoint, CommandState, IndexBuffer, MAX_PUSH, Vert
 use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result};
-use tepui_vulkan_meta::condition::counted;
 
 use super::Encoder;
 use super::bindings::PushedSets;
+use super::generated::Method;
 use super::hardware::{Partition, mocs};
 use super::linked::{Key, Linked, Packets, Place};
 use super::stages::{Constants, Pointers};
 use super::vertex_ranges::{Buffer, INDICES};
 use crate::family::Intel;
-use crate::flush::{Mode, before_parameters};
+use crate::flush::Mode;
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
-use crate::graphics::{Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES, for_each_bit};
+use crate::graphics::{
+    COLOUR_CALCULATOR, Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES, for_each_bit,
+};
 use crate::programs::{Programs, STAGES};
 use crate::space;
 
@@ -31,6 +33,8 @@ const INSTANCE_COUNT: u64 = 0x2438;
 const START_VERTEX: u64 = 0x2430;
 const START_INSTANCE: u64 = 0x243c;
 const BASE_VERTEX: u64 = 0x2440;
+/// Bytes of the parameters of a draw at most.
+const MAX_PARAMETERS_B: u32 = 20;
 
 /// State that the draws so far have emitted.
 #[derive(Default)]
@@ -118,17 +122,20 @@ impl Encoder {
     /// When there is no memory, or state that is not supported.
     pub(super) fn draw_parts(&mut self, at: Place, p: &Parts<'_>, draw: &Draw) -> Result<()> {
         self.graphics.repeats = false;
-        if matches!(draw, Draw::Direct(c) if c.count == 0 || c.instances == 0) {
+        let is_nothing = match draw {
+            Draw::Direct(c) => c.count == 0 || c.instances == 0,
+            Draw::Indirect { count, .. } => *count == 0,
+        };
+        if is_nothing {
             return Ok(());
         }
-        let draw = self.with_count(p.condition, draw)?;
         let Some((mut linked, is_new)) = self.graphics.packets.take(at) else {
             return Err(Error::unsupported("a draw within a draw"));
         };
         if is_new {
             self.graphics.causes |= Causes::SHADERS;
         }
-        let drawn = self.draw_linked(&mut linked, p, &draw);
+        let drawn = self.draw_linked(&mut linked, p, draw);
         self.graphics.packets.put(linked);
         drawn
     }
@@ -143,26 +150,25 @@ impl Encoder {
         if g.causes.contains(Causes::BUFFERS)
             || g.changed.0.contains(Groups::VERTEX_ATTRIBUTES)
             || index.is_some() && g.index != index
+            || linked.reads_ids
         {
-            self.reads_buffers(p, index);
+            self.reads_buffers(linked, p, index, draw);
         }
-        let views = (0..32).filter(|v| p.views >> v & 1 != 0);
-        let first = if p.views == 0 { 0 } else { p.views.trailing_zeros() };
-        // The number of the view is among the constants.
-        self.make_bindings(linked, p, first, p.pushes || p.views != 0)?;
-        self.prepare(Mode::Graphics, Partition::Plain)?;
-        self.emit_rules(linked, p, index)?;
-        self.bind_stages(linked)?;
-        self.index_buffer(index)?;
-        self.primitives(p.condition, linked, draw)?;
-        let reads_numbers = linked.reads_ids || linked.reads_draw;
-        self.graphics.repeats = p.views == 0 && p.is_counted && !reads_numbers;
-        for view in views.filter(|&v| v != first) {
-            self.make_bindings(linked, p, view, true)?;
+        let views = if p.views == 0 { 1 } else { p.views };
+        let first = views.trailing_zeros();
+        for view in (0..32).filter(|v| views >> v & 1 != 0) {
+            // The number of the view is among the constants.
+            self.make_bindings(linked, p, view, p.pushes || p.views != 0)?;
             self.prepare(Mode::Graphics, Partition::Plain)?;
+            if view == first {
+                self.emit_rules(linked, p, index)?;
+            }
             self.bind_stages(linked)?;
+            self.index_buffer(index)?;
             self.primitives(p.condition, linked, draw)?;
         }
+        let reads_numbers = linked.reads_ids || linked.reads_draw;
+        self.graphics.repeats = p.views == 0 && p.is_counted && !reads_numbers;
         Ok(())
     }
 
@@ -188,27 +194,31 @@ impl Encoder {
     }
 
     /// Notes the vertex buffers and the index buffer of a draw.
-    fn reads_buffers(&mut self, p: &Parts<'_>, index: Option<IndexBuffer>) {
+    fn reads_buffers(
+        &mut self,
+        linked: &Linked,
+        p: &Parts<'_>,
+        index: Option<IndexBuffer>,
+        draw: &Draw,
+    ) {
         let mut all = std::mem::take(&mut self.graphics.ranges);
         all.clear();
         for_each_bit(self.graphics.read_buffers.into(), |k| {
             all.push((k, p.buffers[k].address, p.buffers[k].size));
         });
         all.extend(index.map(|i| (INDICES, i.address, i.size)));
+        if linked.reads_ids {
+            // The numbers of draws are dynamic state always, which tags tell apart.
+            let (address, size) = match *draw {
+                Draw::Direct(_) => (space::DYNAMIC, space::CODE - space::DYNAMIC),
+                Draw::Indirect { address, count, stride, .. } => {
+                    (address, u64::from(count) * u64::from(stride.max(MAX_PARAMETERS_B)))
+                }
+            };
+            all.push((IDS_BUFFER as usize, address, size));
+        }
         self.reads_vertices(&all);
         self.graphics.ranges = all;
-    }
-
-    /// A draw whose number in memory is not the predicate's, which is for a condition: what is not drawn has no instances.
-    fn with_count(&mut self, condition: Option<Condition>, draw: &Draw) -> Result<Draw> {
-        let &Draw::Indirect { address, count, stride, count_address, indexed, draw_index } = draw
-        else {
-            return Ok(*draw);
-        };
-        let (Some(_), Some(number)) = (condition, count_address) else { return Ok(*draw) };
-        let (address, stride) = counted(self, address, number, count, stride, indexed)?;
-        self.hardware.pending |= before_parameters(self.device.generation());
-        Ok(Draw::Indirect { address, count, stride, count_address: None, indexed, draw_index })
     }
 
     /// Emits the index buffer if it is another.
@@ -237,20 +247,29 @@ impl Encoder {
         draw: &Draw,
     ) -> Result<()> {
         let is_predicated = self.predicate(condition)?;
-        match *draw {
-            Draw::Direct(counts) => self.direct(linked, &counts, is_predicated),
-            Draw::Indirect { address, count, stride, count_address, indexed, draw_index } => {
-                for k in 0..count {
-                    if let Some(number) = count_address {
-                        self.count_predicate(number, k)?;
-                    }
-                    let at = address + u64::from(k) * u64::from(stride);
-                    let is_predicated = is_predicated || count_address.is_some();
-                    self.indirect(linked, at, (indexed, draw_index + k), is_predicated)?;
-                }
-                Ok(())
-            }
+        match (Method::of(draw, condition), draw) {
+            (_, Draw::Direct(counts)) => self.direct(linked, counts, is_predicated),
+            (Method::Registers, _) => self.by_registers(linked, draw, is_predicated),
+            (Method::InPlace, _) => self.draw_in_place(linked, draw, is_predicated),
+            (Method::Ring, _) => self.draw_in_ring(linked, draw, is_predicated),
         }
+    }
+
+    /// Emits draws whose parameters registers hold.
+    fn by_registers(&mut self, linked: &Linked, draw: &Draw, is_predicated: bool) -> Result<()> {
+        let &Draw::Indirect { address, count, stride, count_address, indexed, draw_index } = draw
+        else {
+            return Ok(());
+        };
+        for k in 0..count {
+            if let Some(number) = count_address {
+                self.count_predicate(number, k)?;
+            }
+            let at = address + u64::from(k) * u64::from(stride);
+            let is_predicated = is_predicated || count_address.is_some();
+            self.indirect(linked, at, (indexed, draw_index + k), is_predicated)?;
+        }
+        Ok(())
     }
 
     /// Emits the packets whose state changed.
@@ -335,6 +354,9 @@ impl Encoder {
                         at
                     }
                 };
+                if rule.name == COLOUR_CALCULATOR {
+                    self.hardware.colour_calculator = Some(at - space::DYNAMIC);
+                }
                 let mut out = Out::reuse(generation, std::mem::take(&mut self.spare));
                 point(at - space::DYNAMIC, &mut out)?;
                 self.emit_bytes(&out.bytes)?;

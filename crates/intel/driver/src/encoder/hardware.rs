@@ -45,7 +45,7 @@ impl Partition {
 const L3CNTLREG: u64 = 0x7034;
 
 /// State that the commands so far have set.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Hardware {
     /// The pipeline.
     pub mode: Option<Mode>,
@@ -59,6 +59,15 @@ pub struct Hardware {
     pub vertex_ranges: VertexRanges,
     /// Address of the last MEDIA_VFE_STATE's scratch memory and its other values, as they were packed.
     pub vfe: Option<[u8; MediaVfeState::SIZE_BYTES]>,
+    /// Offset of the colour calculator's state from the base of dynamic state, if it is set.
+    pub colour_calculator: Option<u64>,
+}
+
+impl Hardware {
+    /// Notes that base addresses are those of commands before.
+    pub fn keep_bases(&mut self, before: &Hardware) {
+        self.block = before.block;
+    }
 }
 
 impl Encoder {
@@ -174,6 +183,15 @@ impl Encoder {
             ..PipelineSelect::default()
         })?;
         self.hardware.mode = Some(mode);
+        if let (Generation::Gen9, Mode::Graphics, Some(at)) =
+            (generation, mode, self.hardware.colour_calculator)
+        {
+            // WaClearCCStatePriorPipelineSelect took it away.
+            self.emit(&State3dCcStatePointers {
+                color_calc_state_pointer: at,
+                color_calc_state_pointer_valid: true,
+            })?;
+        }
         Ok(())
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Programs compute the addresses of texels from the layout, so that copies of every format and tiling take one path.
 
+use std::sync::Arc;
+
 use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_layout::{ImageKind, ImageLayout, Layout, Msaa, Tiling};
 use tepui_sysval::Words as _;
@@ -26,6 +28,7 @@ use crate::flush::Flush;
 use crate::format::{self, IDENTITY};
 use crate::graphics::Causes;
 use crate::programs::Programs;
+use crate::shader::Variant;
 use crate::surface::{Part, Role, channels, of_part};
 
 /// Layout of a level's plane.
@@ -80,6 +83,23 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
 }
 
 impl Encoder {
+    /// Launches a program of the driver's own with its words and set 0.
+    pub(super) fn launch_program(
+        &mut self,
+        v: &Arc<Variant>,
+        words: &[u32],
+        set: &BindPoint,
+        threads: [u32; 3],
+    ) -> Result<()> {
+        let mut push = [0; MAX_PUSH];
+        for (to, word) in push.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *to = word.to_le_bytes();
+        }
+        let groups = [0, 1, 2].map(|k| threads[k].div_ceil(v.workgroup[k]));
+        let sets = (set, PushedSets::default());
+        self.dispatch_program(v, sets, &push, &Dispatch::Direct([0; 3], groups), None)
+    }
+
     /// Set 0 of a program of the driver's own ([`crate::bind::Sets::Meta`]).
     fn meta_set(&mut self, bindings: &[Binding<'_, Intel>]) -> Result<BindPoint> {
         let mut point = BindPoint::default();
@@ -140,13 +160,7 @@ impl MetaEncoder for Encoder {
     fn launch(&mut self, launch: &Launch<'_, Intel>) -> Result<()> {
         let set = self.meta_set(launch.bindings)?;
         let v = self.device.meta(launch.program)?;
-        let mut push = [0; MAX_PUSH];
-        for (to, word) in push.as_chunks_mut::<4>().0.iter_mut().zip(launch.words) {
-            *to = word.to_le_bytes();
-        }
-        let groups = [0, 1, 2].map(|k| launch.threads[k].div_ceil(v.workgroup[k]));
-        let sets = (&set, PushedSets::default());
-        self.dispatch_program(&v, sets, &push, &Dispatch::Direct([0; 3], groups), None)
+        self.launch_program(&v, launch.words, &set, launch.threads)
     }
 
     fn order(&mut self) -> Result<()> {

@@ -10,6 +10,7 @@ pub mod bindings;
 mod compute;
 mod draw;
 mod feedback;
+mod generated;
 mod hardware;
 mod linked;
 mod meta;
@@ -43,6 +44,7 @@ use crate::shader::Variant;
 use batch::Batch;
 use bindings::PushedSets;
 use draw::Graphics;
+use generated::Generated;
 use hardware::Hardware;
 pub use hardware::mocs;
 use rendering::Targets;
@@ -61,6 +63,8 @@ pub struct Encoder {
     surfaces: Arena<Bo>,
     hardware: Hardware,
     graphics: Graphics,
+    /// Commands that the GPU writes.
+    generated: Generated,
     /// Programs of the application's last draw, and whether it had several views.
     bound: Option<(linked::Place, bool)>,
     /// Tables of the last dispatch.
@@ -105,6 +109,7 @@ impl Encoder {
             surfaces: Arena::default(),
             hardware: Hardware::default(),
             graphics: Graphics::default(),
+            generated: Generated::default(),
             bound: None,
             compute_tables: stages::Tables::default(),
             spare: Vec::new(),
@@ -120,6 +125,7 @@ impl Encoder {
     /// Forgets what was recorded; keeps some memory of each kind.
     pub fn clear(&mut self, keep: usize) {
         self.batch.clear(&self.device);
+        self.generated.clear(&self.device);
         for (arena, kind) in [
             (&mut self.dynamic, Upload::Dynamic),
             (&mut self.tables, Upload::Tables),
@@ -143,7 +149,7 @@ impl Encoder {
     /// When there is no memory, or a value does not fit.
     fn emit<P: Packet>(&mut self, p: &P) -> Result<()> {
         let size = P::INFO.size_bytes;
-        let at = self.batch.take(&self.device, size as u64)?;
+        let at = self.batch.take(&self.device, size as u64)?.host;
         // SAFETY: the batch has this room, which nothing else uses.
         let bytes = unsafe { std::slice::from_raw_parts_mut(at, size) };
         p.pack_into_as(bytes, self.revision).map_err(packet)
@@ -154,7 +160,7 @@ impl Encoder {
     /// # Errors
     /// When there is no memory.
     fn emit_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let at = self.batch.take(&self.device, bytes.len() as u64)?;
+        let at = self.batch.take(&self.device, bytes.len() as u64)?.host;
         // SAFETY: as above.
         unsafe { at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())

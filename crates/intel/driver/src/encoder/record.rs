@@ -97,6 +97,7 @@ impl backend::Encoder<Intel> for Encoder {
     }
 
     fn finish(&mut self) -> Result<()> {
+        self.end_side_batch()?;
         // Barriers at the end are for the next command buffer. After the last one of a submission the kernel writes all caches back,
         // and invalidates them before the next submission.
         if !self.hardware.pending.is_empty() {
@@ -134,6 +135,10 @@ impl backend::Encoder<Intel> for Encoder {
     }
 
     fn barrier(&mut self, dependency: &Dependency<Intel>, _within: Within) -> Result<Ordering> {
+        if dependency.destination.accesses.contains(vk::AccessFlags2::INDIRECT_COMMAND_READ) {
+            // Parameters of later draws are not there yet where the side batch runs.
+            self.end_side_batch()?;
+        }
         self.hardware.pending |= of_dependency(self.device.generation(), dependency);
         Ok(Ordering::Done)
     }

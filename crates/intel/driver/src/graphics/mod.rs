@@ -162,6 +162,8 @@ pub struct Rule {
 
 /// Name of the rule that divides the URB among constants of stages.
 pub const PUSH_CONSTANT_ALLOCATION: &str = "urb";
+/// Name of the rule of the colour calculator's state.
+pub const COLOUR_CALCULATOR: &str = "colour calculator";
 
 const fn packets(name: &'static str, groups: Groups, causes: Causes, make: Make) -> Rule {
     Rule { name, groups, causes, kind: Kind::Packets(make) }
@@ -329,7 +331,7 @@ pub static RULES: &[Rule] = &[
     packets("ps blend", BLENDING, BOTH, output::ps_blend),
     state("blend", BLENDING, BOTH, (output::blend, 64), output::blend_pointer),
     state(
-        "colour calculator",
+        COLOUR_CALCULATOR,
         Groups::BLEND_CONSTANTS,
         NONE,
         (output::constants, 64),
