@@ -98,6 +98,12 @@ pub trait Target {
     /// copies in circles go through free units.
     const SWAPS: bool = true;
 
+    /// Whether an exchange takes several instructions: copies in circles then go through free units where there are some.
+    const SWAPS_BY_SEVERAL: bool = false;
+
+    /// Whether values of one unit avoid registers in which later values of the block save a copy, as larger ones always do.
+    const SINGLES_KEEP_PREFERENCES: bool = false;
+
     /// Units that one instruction moves between these places, at most `units` and at least 1.
     fn move_units(to: u16, from: u16, units: u16) -> u16;
 

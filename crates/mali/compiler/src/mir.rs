@@ -390,6 +390,8 @@ impl Target for Valhall {
     const STACK_IMMEDIATES: u32 = (1 << 15) - 16;
     const STACK_OFFSET: RegClass = PAIR;
     const CONSTRAINED: bool = true;
+    const SWAPS_BY_SEVERAL: bool = true;
+    const SINGLES_KEEP_PREFERENCES: bool = true;
 
     fn effect(inst: &Inst) -> Effect {
         match inst.op {

@@ -31,6 +31,12 @@ impl<T: Target> Alloc<'_, T> {
     /// The first free place for what is used up to a position of the block. A single unit prefers one whose neighbour is taken.
     pub(super) fn find(&self, class: RegClass, until: u32) -> Option<u16> {
         let n = u16::from(class.units);
+        if n == 1
+            && T::SINGLES_KEEP_PREFERENCES
+            && let Some(reg) = self.single(class, until)
+        {
+            return Some(reg);
+        }
         if n == 1 {
             let alone = self.free.without(self.free.other_halves());
             return first_fitting(&alone, class).or_else(|| first_fitting(&self.free, class));
@@ -59,6 +65,24 @@ impl<T: Target> Alloc<'_, T> {
             return Some(reg);
         }
         self.first_free(self.free, class, self.limit, |_| false)
+    }
+
+    /// The first free unit that no value of the block wants up to a position of it; one whose neighbour is taken comes first.
+    fn single(&self, class: RegClass, until: u32) -> Option<u16> {
+        let is_preferred = |h: u16| {
+            let next = self.preferences.get(self.next_preference[usize::from(h)] as usize);
+            next.is_some_and(|next| next.0 < until)
+        };
+        let free = self.free.without(RegSet::range(self.kept.clone()));
+        let alone = free.without(free.other_halves());
+        let places = [alone, free];
+        places.into_iter().find_map(|free| {
+            let mut at = free.next(0);
+            while let Some(h) = at.filter(|&h| !class.fits(h) || is_preferred(h)) {
+                at = free.next(h + 1);
+            }
+            at
+        })
     }
 
     /// The first place after the one that was taken last, else before it, while a part of the registers is free.

@@ -43,7 +43,7 @@ fn overlap_in_part<T: Target>(rest: &[Copy]) -> bool {
 }
 
 /// Appends steps that do all copies at once. What several of them write to the same unit is the
-/// same. Where the target does not swap, `spare` gives units that hold nothing.
+/// same. Where the target does not swap, or with several instructions, `spare` gives units that hold nothing.
 pub fn sequence<T: Target>(
     copies: &[Copy],
     spare: impl Fn() -> RegSet,
@@ -116,7 +116,11 @@ pub fn sequence<T: Target>(
         }
         // Only cycles are left.
         let Some(c) = rest.pop() else { return Ok(()) };
-        if T::SWAPS {
+        let free = match T::SWAPS && !T::SWAPS_BY_SEVERAL {
+            true => None,
+            false => free_place::<T>(&spare(), c),
+        };
+        if T::SWAPS && free.is_none() {
             out(Step::Swap { a: c.to, b: c.from, units: c.units });
             for other in &mut rest {
                 if other.from == c.to {
@@ -126,7 +130,7 @@ pub fn sequence<T: Target>(
                 }
             }
             rest.retain(|c| c.to != c.from);
-        } else if let Some(free) = free_place::<T>(&spare(), c) {
+        } else if let Some(free) = free {
             // What is overwritten moves away, and its reader reads it there.
             out(Step::Move { to: free, from: c.to, units: c.units });
             for other in &mut rest {
