@@ -6,6 +6,7 @@ use tepui_explore::listing::{Line, SourceLines};
 use tepui_gpus::mali::Chip;
 use tepui_ir::{Shader, SrcLoc};
 use tepui_mali_bare::{Bindings, Machine};
+use tepui_mali_compiler::interface::PUSHED_WORDS;
 use tepui_mali_compiler::{
     Layout, Options, Program, Snapshot, StageInfo, compile, compile_with, dot::Dot,
 };
@@ -13,9 +14,15 @@ use tepui_mali_isa::Inst;
 use tepui_mali_isa::inst::BYTES;
 use tepui_mali_model::JobStats;
 
-/// Options of the compiler from those of the command line.
+/// Options of the compiler from those of the command line, else as the driver has them.
 pub fn options(registers: u16, robust: bool) -> Options<'static> {
-    Options { registers, robust, ..Options::default() }
+    Options {
+        registers,
+        robust,
+        pushed_words: PUSHED_WORDS,
+        pushes_addresses: true,
+        ..Options::default()
+    }
 }
 
 /// Output of the passes that is printed.

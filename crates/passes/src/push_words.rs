@@ -56,8 +56,14 @@ const MAX_WORD: u32 = 1 << 14;
 
 /// Runs the pass; returns the ranges that the driver must push.
 pub fn run(s: &mut Shader, budget: &Budget) -> Vec<Range> {
+    run_where(s, budget, |_, _| true)
+}
+
+/// [`run`] for the buffers of which `allows` holds: it is given set and binding.
+pub fn run_where(s: &mut Shader, budget: &Budget, allows: impl Fn(u32, u32) -> bool) -> Vec<Range> {
     let mut uses = Uses::new();
     count(s, s.root, 0, budget.granule, &mut uses);
+    uses.retain(|&(set, binding, _), _| allows(set, binding));
     let ranges = choose(&uses, budget);
     let mut pass = Pushed { ranges: &ranges, first_byte: budget.first_byte };
     if !ranges.is_empty() {

@@ -190,7 +190,7 @@ structures! {
     Conversion { format, model, full_range, swizzle, cosited, linear_chroma }
     // The samplers' handles differ from process to process: their keys stand for them.
     Binding {
-        ty, count, offset, stride, planes, first_dynamic, updates_after_bind, sampler_keys, conversions; samplers
+        ty, count, offset, stride, planes, first_dynamic, updates_after_bind, partially_bound, sampler_keys, conversions; samplers
     }
     tepui_spirv::Options { entry, stage, spec }
 }
@@ -436,6 +436,7 @@ pub(crate) mod tests {
             planes: 2,
             first_dynamic: 0,
             updates_after_bind: false,
+            partially_bound: false,
             samplers: Vec::new(),
             sampler_keys: vec![5, 6],
             conversions: vec![Some(conversion()), None],

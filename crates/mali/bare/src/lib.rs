@@ -129,7 +129,7 @@ impl Machine {
         let places = Places::new(&mut m, arch, bindings)?;
         let tables = tables(&mut m, &bindings.layout, places.descriptors)?;
         let push = m.place(&bindings.push);
-        let uniforms = uniforms(program, bindings, groups, [data, push])?;
+        let uniforms = uniforms(program, bindings, groups, &places.buffers, [data, push])?;
         let shader = ShaderProgram {
             stage: ShaderStage::Compute,
             register_allocation: match program.stats.is_half() {
@@ -294,6 +294,7 @@ fn uniforms(
     program: &Program,
     bindings: &Bindings,
     groups: [u32; 3],
+    addresses: &BTreeMap<Slot, u64>,
     [data, push]: [u64; 2],
 ) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
@@ -309,6 +310,10 @@ fn uniforms(
             FauWord::Buffer { set, binding, element, word: at } => {
                 let buffer = bindings.buffers.get(&(set, binding, element));
                 buffer.map_or(0, |b| word(b, 4 * at as usize))
+            }
+            FauWord::Address { set, binding, element, half } => {
+                let address = addresses.get(&(set, binding, element)).copied().unwrap_or(0);
+                (address >> (32 * half)) as u32
             }
             FauWord::DataAddress(half) => (data >> (32 * half)) as u32,
             FauWord::PushAddress(half) => (push >> (32 * half)) as u32,

@@ -9,6 +9,9 @@ use tepui_sysval::SystemValue;
 /// Words of fast-access uniforms that instructions can name: four pages of 64.
 pub const MAX_FAU_WORDS: usize = 256;
 
+/// Words of uniform buffers that drivers with command streams copy there: four copies of the stream's registers.
+pub const PUSHED_WORDS: u32 = 64;
+
 /// Maximum number of words that are numbers of the program.
 const MAX_CONSTANTS: usize = 32;
 /// Words after which no numbers are added, so that what has to be there has a place.
@@ -38,6 +41,9 @@ pub struct Binding {
     pub stride: u32,
     /// Descriptor of the sampler within an element, of combined images and samplers.
     pub sampler: u32,
+    /// The descriptors are known when commands are recorded: the driver can put addresses of the buffers, and words of uniform
+    /// buffers, into fast-access uniforms.
+    pub is_pushable: bool,
 }
 
 /// The descriptors of all bindings.
@@ -68,6 +74,7 @@ impl Layout {
                 first: next.1,
                 stride,
                 sampler: stride - 1,
+                is_pushable: true,
             });
             next.1 += stride * r.count.max(1);
         }
@@ -96,6 +103,17 @@ pub enum FauWord {
         element: u32,
         /// Word in the buffer; words past its end are 0.
         word: u32,
+    },
+    /// A word of the address of a buffer.
+    Address {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Element of the binding.
+        element: u32,
+        /// 0 or 1.
+        half: u8,
     },
     /// The viewport's factor for a direction of normalised coordinates, or what is added then, as a float.
     Viewport {
@@ -165,6 +183,14 @@ impl Fau {
         let words = [FauWord::Constant(value), FauWord::Unused];
         let known = self.find_pair(words).is_some() || self.takes_constants();
         if known { self.pair(words) } else { None }
+    }
+
+    /// The number of the first word of a slot with the address of a buffer; `None` if there are `most` of them already.
+    pub fn address(&mut self, words: [FauWord; 2], most: usize) -> Option<u8> {
+        let is_address = |w: &&FauWord| matches!(w, FauWord::Address { half: 0, .. });
+        let count = self.words.iter().filter(is_address).count();
+        let is_free = count < most && self.words.len() < MAX_WORDS_WITH_CONSTANTS;
+        if self.find_pair(words).is_some() || is_free { self.pair(words) } else { None }
     }
 
     /// Place of two words of one slot, among those that are not the driver's.

@@ -70,6 +70,8 @@ pub struct Options<'a> {
     pub reserved_fau: u8,
     /// Words of uniform buffers that the driver can put into fast-access uniforms.
     pub pushed_words: u32,
+    /// The driver can put addresses of buffers into fast-access uniforms.
+    pub pushes_addresses: bool,
     /// The limit of registers; 0 for all.
     pub registers: u16,
     /// [`Program::names`] are wanted.
@@ -179,7 +181,9 @@ fn push(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Prepared
     };
     let mut ranges = Vec::new();
     p.with(s, "push_words", |s| {
-        ranges = push_words::run(s, &budget);
+        ranges = push_words::run_where(s, &budget, |set, binding| {
+            options.layout.is_none_or(|l| l.find(set, binding).is_some_and(|b| b.is_pushable))
+        });
         !ranges.is_empty()
     });
     for r in ranges {
@@ -289,6 +293,7 @@ fn back_end(
         pushed: &prepared.words,
         part: Part::Whole,
         attribute_table: options.attribute_table,
+        pushes_addresses: options.pushes_addresses,
         each_sample: options.each_sample,
         value_locations: options.names,
     };

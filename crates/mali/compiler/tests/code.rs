@@ -36,7 +36,7 @@ const SUM: &str = "shader compute \"main\" {
 fn arrays_are_added() {
     let mut s = tepui_ir::parse(SUM).expect("valid text");
     let first = s.clone();
-    let compiler = Valhall(options());
+    let compiler = Valhall::new(options());
     compiler.prepare(&mut s);
     let program = compiler.compile(&s).expect("a program");
     let mut memory = Memory::default();
@@ -50,7 +50,7 @@ fn arrays_are_added() {
     }
     assert_eq!(memory.buffers[&(0, 2, 0)], floats(&|k| 0.5 - 2.0 * k as f32));
     let text = disasm::program(&program.program.code);
-    assert_eq!(program.program.stats.instructions, 7, "{text}");
+    assert_eq!(program.program.stats.instructions, 6, "{text}");
     assert_eq!(program.program.preload, 1 << (60 - 48));
 }
 
@@ -84,7 +84,7 @@ fn run(
     );
     let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let first = s.clone();
-    let compiler = Valhall(options);
+    let compiler = Valhall::new(options);
     compiler.prepare(&mut s);
     let program = compiler.compile(&s).expect("a program");
     let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();

@@ -66,6 +66,6 @@ fn shaders_of_the_corpus() {
 #[test]
 fn compute_shaders_of_the_corpus_leave_what_the_interpreter_leaves() {
     for chip in CHIPS {
-        corpus::run(&Valhall(options()), || Model::new(chip)).has(106, 67, 70);
+        corpus::run(&Valhall::new(options()), || Model::new(chip)).has(106, 67, 70);
     }
 }

@@ -18,7 +18,7 @@ fn run(
     optimised: bool,
 ) -> Tally {
     let model = || Model::new(chip);
-    let t = differential::check(&Valhall(options), model, seeds, program, optimised);
+    let t = differential::check(&Valhall::new(options), model, seeds, program, optimised);
     println!("{chip} {t:?}");
     t
 }
@@ -73,14 +73,14 @@ fn programs_that_spill() {
 #[test]
 fn programs_that_compilers_have_got_wrong() {
     for chip in CHIPS {
-        programs::check(&Valhall(options()), || Model::new(chip));
+        programs::check(&Valhall::new(options()), || Model::new(chip));
     }
 }
 
 #[test]
 fn loops_that_carry_more_than_registers_hold() {
     for chip in CHIPS {
-        let t = programs::check_carried(&Valhall(options()), || Model::new(chip), 300);
+        let t = programs::check_carried(&Valhall::new(options()), || Model::new(chip), 300);
         assert_eq!(t.spilled, 1, "{t:?}");
     }
 }

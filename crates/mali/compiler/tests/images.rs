@@ -15,7 +15,7 @@ fn zeros_outside(p: &mut Program) {
 fn check_all(count: u64, images: Images, known: &[&str]) {
     for chip in CHIPS {
         let model = || Model::new(chip);
-        let t = check(&Valhall(options()), model, seeds(0, count), images, zeros_outside);
+        let t = check(&Valhall::new(options()), model, seeds(0, count), images, zeros_outside);
         t.takes_all_but(known);
     }
 }

@@ -51,6 +51,7 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
                     first: first_dynamic + b.first_dynamic,
                     stride: 1,
                     sampler: 0,
+                    is_pushable: false,
                 },
                 false => Binding {
                     set,
@@ -63,6 +64,7 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
                         b.ty,
                         DescriptorType::CombinedImageSampler | DescriptorType::Mutable
                     )),
+                    is_pushable: false,
                 },
             });
         }

@@ -43,6 +43,8 @@ pub struct Binding {
     pub first_dynamic: u32,
     /// Descriptors may be written after commands that use them have been recorded.
     pub updates_after_bind: bool,
+    /// Descriptors that no command uses need not be valid.
+    pub partially_bound: bool,
     /// Samplers that the layout fixes.
     pub samplers: Vec<vk::Sampler>,
     /// Hashes of what they follow from.
@@ -194,6 +196,7 @@ impl<B: Backend> SetLayout<B> {
             planes,
             first_dynamic: self.dynamic,
             updates_after_bind: flags.contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND),
+            partially_bound: flags.contains(vk::DescriptorBindingFlags::PARTIALLY_BOUND),
             samplers,
             sampler_keys,
             conversions,

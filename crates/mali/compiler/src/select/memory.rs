@@ -221,11 +221,14 @@ impl Select<'_> {
         };
         match s.insts[i].op {
             Op::LoadBuffer | Op::StoreBuffer | Op::AtomicBuffer => {
-                let handle = self.buffer_handle(i, s.arg(i, 0))?;
-                let offset = self.comp(s.arg(i, 1), 0);
-                place.target = Target::Buffer { handle, offset };
                 if by_address {
-                    place = self.addressed(&mem, place, handle, offset);
+                    place = self.addressed(i, &mem, place)?;
+                } else if let Some(base) = self.load_address(i, &mem) {
+                    place = self.offset_from(base, s.arg(i, 1), place);
+                } else {
+                    let handle = self.buffer_handle(i, s.arg(i, 0))?;
+                    let offset = self.comp(s.arg(i, 1), 0);
+                    place.target = Target::Buffer { handle, offset };
                 }
             }
             Op::LoadGlobal | Op::StoreGlobal | Op::AtomicGlobal => {
@@ -239,20 +242,17 @@ impl Select<'_> {
                 };
                 let pair = self.fau.pair([0, 1].map(half));
                 let Some(word) = pair else { return Err(super::full()) };
-                let offset = self.comp(s.arg(i, 0), 0);
-                place = self.offset_from(Opnd::uniform(word), offset, place);
+                place = self.offset_from(Opnd::uniform(word), s.arg(i, 0), place);
                 place.memory = Memory::None;
             }
             Op::LoadShared | Op::StoreShared | Op::AtomicShared => {
                 let base = Opnd::special(Special::WorkgroupLocalPointer, 0);
-                let offset = self.comp(s.arg(i, 0), 0);
-                place = self.offset_from(base, offset, place);
+                place = self.offset_from(base, s.arg(i, 0), place);
                 place.memory = Memory::Shared;
             }
             _ => {
                 let base = Opnd::special(Special::ThreadLocalPointer, 0);
-                let offset = self.comp(s.arg(i, 0), 0);
-                place = self.offset_from(base, offset, place);
+                place = self.offset_from(base, s.arg(i, 0), place);
                 place.memory = Memory::Scratch;
                 place.within = Some(16);
             }
@@ -276,15 +276,23 @@ impl Select<'_> {
     }
 
     /// The address of a buffer, with the offset.
-    fn addressed(&mut self, mem: &Mem, place: Place, handle: Opnd, offset: Comp) -> Place {
+    fn addressed(&mut self, i: Inst, mem: &Mem, place: Place) -> Result<Place> {
+        let (buffer, offset) = (self.s.arg(i, 0), self.s.arg(i, 1));
         if mem.access.contains(Access::ROBUST) {
-            let offset = self.sum_of(offset, mem.offset as u32);
+            let handle = self.buffer_handle(i, buffer)?;
+            let offset = self.sum_of(self.comp(offset, 0), mem.offset as u32);
             let offset = self.opnd(offset);
             let target = Target::Address(Opnd::val(self.buffer_base(handle, offset)));
-            return Place { target, offset: 0, ..place };
+            return Ok(Place { target, offset: 0, ..place });
         }
-        let base = Opnd::val(self.buffer_base(handle, Opnd::imm(0)));
-        self.offset_from(base, offset, place)
+        let base = match self.buffer_address(i) {
+            Some(base) => base,
+            None => {
+                let handle = self.buffer_handle(i, buffer)?;
+                Opnd::val(self.buffer_base(handle, Opnd::imm(0)))
+            }
+        };
+        Ok(self.offset_from(base, offset, place))
     }
 
     /// A word plus a number.
@@ -300,8 +308,9 @@ impl Select<'_> {
     }
 
     /// A base of 64 bits plus an offset of 32, which wraps at 32 bits together with the constant one.
-    fn offset_from(&mut self, base: Opnd, offset: Comp, place: Place) -> Place {
+    fn offset_from(&mut self, base: Opnd, value: Value, place: Place) -> Place {
         const LIMIT: i32 = (1 << 15) - 32;
+        let offset = self.comp(value, 0);
         if let Comp::Const(n) = offset {
             let sum = (n as i32).wrapping_add(place.offset);
             if (0..LIMIT).contains(&sum) {
@@ -309,13 +318,16 @@ impl Select<'_> {
             }
         }
         // A small offset that is not negative leaves the sum below 2^32 wherever the access is inside.
-        let (offset, rest) = match (0..LIMIT).contains(&place.offset) {
-            true => (offset, place.offset),
-            false => (self.sum_of(offset, place.offset as u32), 0),
+        let (offset, shift, rest) = match (0..LIMIT).contains(&place.offset) {
+            true => {
+                let (offset, shift) = self.shifted_offset(value);
+                (offset, shift, place.offset)
+            }
+            false => (self.sum_of(offset, place.offset as u32), 0, 0),
         };
         let v = self.register(offset);
         let ops = [base, Opnd::val(v).part(Swizzle::W0)];
-        let pair = self.def(Isa::new(IsaOp::SHADDX_U64), PAIR, &ops);
+        let pair = self.def(Isa::new(IsaOp::SHADDX_U64).immediate(0, shift.into()), PAIR, &ops);
         Place { target: Target::Address(Opnd::val(pair)), offset: rest, ..place }
     }
 

@@ -5,6 +5,7 @@
 //! definitions of its operands to fold what the hardware does for free; definitions that become unused are removed by dead code
 //! elimination.
 
+mod addresses;
 mod alu;
 mod bits;
 mod cond;
@@ -47,6 +48,11 @@ pub(crate) struct Select<'a> {
     part: Part,
     /// The table of vertex attributes.
     attribute_table: u8,
+    /// The driver can put addresses of buffers into fast-access uniforms.
+    pushes_addresses: bool,
+    accesses: addresses::AccessMap,
+    /// Attributes of vertices that were loaded where all of the program can use them.
+    attributes: vertex::Attributes,
     /// Whether a fragment program runs for each sample, whatever its inputs are.
     each_sample: bool,
     outputs: stage::Outputs,
@@ -117,6 +123,8 @@ pub(crate) struct Request<'a> {
     pub part: Part,
     /// The table of vertex attributes.
     pub attribute_table: u8,
+    /// The driver can put addresses of buffers into fast-access uniforms.
+    pub pushes_addresses: bool,
     /// Whether a fragment program runs for each sample, whatever its inputs are.
     pub each_sample: bool,
     /// Whether debuggers want to know where values are.
@@ -129,7 +137,12 @@ pub(crate) struct Request<'a> {
 /// When the shader needs what is not compiled.
 pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selected> {
     let builder = Builder::new(s, |_, _| true);
-    let Request { layout, pushed, part, attribute_table, each_sample, value_locations } = request;
+    let Request { layout, pushed, part, attribute_table, .. } = request;
+    let Request { pushes_addresses, each_sample, value_locations, .. } = request;
+    let accesses = match pushes_addresses {
+        true => addresses::AccessMap::of(s),
+        false => addresses::AccessMap::default(),
+    };
     let outputs = stage::Outputs::default();
     let preloaded = [None; 16];
     let mut x = Select {
@@ -140,6 +153,9 @@ pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selec
         preloaded,
         part,
         attribute_table,
+        pushes_addresses,
+        accesses,
+        attributes: vertex::Attributes::of(s),
         each_sample,
         outputs,
     };

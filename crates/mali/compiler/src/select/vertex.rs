@@ -12,7 +12,8 @@ use crate::interface::FauWord;
 use crate::mir::{Comp, Inst as Isa, Memory, PAIR, Val, WORD, words};
 use crate::preload;
 use crate::stage::LOCATION_BYTES;
-use tepui_ir::{Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Stage};
+use std::collections::BTreeMap;
+use tepui_ir::{Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Shader, Stage, Type};
 use tepui_mali_isa::Op as IsaOp;
 use tepui_mali_isa::modifier::fields::UNSIGNED;
 use tepui_mali_isa::modifier::{MemoryAccess, RegisterFormat, VectorSize};
@@ -28,6 +29,37 @@ const LAYER_BYTE: i64 = 2;
 /// Attributes that an instruction can name.
 const IMMEDIATE_ATTRIBUTES: u16 = 16;
 
+/// Attributes by location, those that are read as floats apart.
+#[derive(Default)]
+pub(super) struct Attributes {
+    /// Components up to the last one that the shader reads.
+    widths: BTreeMap<(u16, bool), usize>,
+    /// The words of those that were loaded at the top of the program.
+    loaded: BTreeMap<(u16, bool), Vec<Comp>>,
+}
+
+/// The end of the components that a load of an attribute reads.
+fn end_of(ty: Type, slot: &IoSlot) -> usize {
+    usize::from(slot.component) + usize::from(ty.comps()) * if ty.bits() == 64 { 2 } else { 1 }
+}
+
+impl Attributes {
+    /// The attributes that a shader reads.
+    pub(super) fn of(s: &Shader) -> Attributes {
+        let mut widths = BTreeMap::new();
+        s.walk(|s, _, i| {
+            if let (Op::LoadInput, Attrs::Io(slot)) = (s.insts[i].op, &s.insts[i].attrs)
+                && let IoLoc::Location(location) = slot.loc
+            {
+                let end = end_of(s.ty(s.result(i)), slot).min(4);
+                let width = widths.entry((location, slot.kind == NumKind::Float)).or_insert(0);
+                *width = end.max(*width);
+            }
+        });
+        Attributes { widths, loaded: BTreeMap::new() }
+    }
+}
+
 impl Select<'_> {
     /// An attribute.
     pub(super) fn attribute(&mut self, i: Inst, slot: &IoSlot) -> Result<()> {
@@ -37,7 +69,7 @@ impl Select<'_> {
         };
         let ty = self.ty(s.result(i));
         let first = usize::from(slot.component);
-        let end = first + usize::from(ty.comps()) * if ty.bits() == 64 { 2 } else { 1 };
+        let end = end_of(ty, slot);
         if end > 4 {
             return self.refuse(i, "past the end of its location is not compiled");
         }
@@ -45,25 +77,39 @@ impl Select<'_> {
             NumKind::Float => RegisterFormat::F32,
             _ => RegisterFormat::Auto,
         };
+        let is_float = slot.kind == NumKind::Float;
+        if let Some(all) = self.attributes.loaded.get(&(location, is_float)) {
+            let all = all[first..end].to_vec();
+            let comps = self.of_words(ty, slot.kind, &all);
+            self.set(s.result(i), &comps);
+            return Ok(());
+        }
+        // At the top of the program all that the shader reads of the attribute is loaded, for what follows.
+        let shared = self.region_depth == 1;
+        let widest = self.attributes.widths.get(&(location, is_float)).copied();
+        let count = widest.filter(|_| shared).unwrap_or(end);
         let vertex = Opnd::val(self.vertex_number(i)?);
         let instance = Opnd::val(self.preloaded(i, preload::INSTANCE)?);
-        let d = self.f.val(words(end as u8));
-        let size = [VectorSize::None, VectorSize::V2, VectorSize::V3, VectorSize::V4][end - 1];
+        let d = self.f.val(words(count as u8));
+        let size = [VectorSize::None, VectorSize::V2, VectorSize::V3, VectorSize::V4][count - 1];
         let table = u32::from(self.attribute_table);
         match narrow_table(table) {
             Some(table) if location < IMMEDIATE_ATTRIBUTES => {
                 let inst = Isa::new(IsaOp::LD_ATTR_IMM).with(size).with(format);
-                let inst = inst.staged(0, end as u8).immediate(0, location.into());
+                let inst = inst.staged(0, count as u8).immediate(0, location.into());
                 self.isa(inst.immediate(1, table.into()), &[d], &[], &[vertex, instance]);
             }
             _ => {
                 let handle = self.handle_of(table, location.into(), None);
-                let inst = Isa::new(IsaOp::LD_ATTR).with(size).with(format).staged(0, end as u8);
+                let inst = Isa::new(IsaOp::LD_ATTR).with(size).with(format).staged(0, count as u8);
                 self.isa(inst, &[d], &[], &[vertex, instance, handle]);
             }
         }
         let all: Vec<Comp> = self.split(d).into_iter().map(Comp::Val).collect();
         let comps = self.of_words(ty, slot.kind, &all[first..end]);
+        if shared {
+            self.attributes.loaded.insert((location, is_float), all);
+        }
         self.set(s.result(i), &comps);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+use std::cell::RefCell;
 use tepui_compiler_test::images::{QUADS, divides_quads};
 use tepui_compiler_test::{Compiler, Counts, Executor, Failure, Refusal};
 use tepui_ir::interp::{Memory, Slot};
@@ -10,6 +11,7 @@ use tepui_mali_analysis::{Code, check as check_slots};
 use tepui_mali_bare::image::Picture;
 use tepui_mali_bare::{Bindings, Error, Machine};
 use tepui_mali_chips::chip;
+use tepui_mali_compiler::interface::PUSHED_WORDS;
 use tepui_mali_compiler::target::LANES;
 use tepui_mali_compiler::{
     Layout, Options, Prepared, Program, Snapshot, compile_prepared, lower, prepare,
@@ -17,7 +19,17 @@ use tepui_mali_compiler::{
 use tepui_mali_isa::{asm, disasm};
 
 /// The compiler with its options.
-pub struct Valhall(pub Options<'static>);
+pub struct Valhall {
+    options: Options<'static>,
+    /// The words of uniform buffers of the shader that was prepared last.
+    prepared: RefCell<Prepared>,
+}
+
+impl Valhall {
+    pub fn new(options: Options<'static>) -> Valhall {
+        Valhall { options, prepared: RefCell::default() }
+    }
+}
 
 /// A program, and its machine IR if `TEPUI_MIR` asks for that; `TEPUI_LISTING` prints every program.
 pub struct Compiled {
@@ -33,11 +45,12 @@ impl Compiler for Valhall {
     }
 
     fn lower(&self, s: &mut Shader, look: &mut dyn FnMut(&'static str, &Shader)) {
-        lower(s, &self.0, look);
+        self.prepared.replace(Prepared::default());
+        lower(s, &self.options, look);
     }
 
     fn prepare(&self, s: &mut Shader) {
-        prepare(s, &self.0, &mut |_, _| {});
+        self.prepared.replace(prepare(s, &self.options, &mut |_, _| {}));
     }
 
     fn compile(&self, s: &Shader) -> Result<Compiled, Refusal> {
@@ -48,7 +61,7 @@ impl Compiler for Valhall {
                 mir = format!("{name}\n{m}");
             }
         };
-        match compile_prepared(s, &Prepared::default(), &self.0, &mut keep) {
+        match compile_prepared(s, &self.prepared.borrow(), &self.options, &mut keep) {
             Ok(program) => {
                 verify(&program).map_err(|e| Refusal::Bug(format!("{e}\n{mir}")))?;
                 if std::env::var_os("TEPUI_LISTING").is_some() {
@@ -179,5 +192,10 @@ impl Executor for Model {
 
 /// Options that tests share: the compiler checks what it does.
 pub fn options() -> Options<'static> {
-    Options { check: true, ..Options::default() }
+    Options {
+        check: true,
+        pushed_words: PUSHED_WORDS,
+        pushes_addresses: true,
+        ..Options::default()
+    }
 }
