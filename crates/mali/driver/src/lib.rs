@@ -9,7 +9,7 @@
 //! - [`kernel`]: the panthor and panfrost interfaces, on a render node or a virtual device of this process; [`space`]: windows of addresses
 //! - [`device`]: memory that all of a device shares
 //! - [`descriptor`], [`texture`], [`image`], [`mod@format`]: resources of shaders
-//! - [`shader`]: programs; [`meta`]: those of the driver's own
+//! - [`shader`]: programs; [`meta`]: those of the driver's own; [`pushed`]: words of uniform buffers among their uniforms
 //! - [`stream`]: the builder of command streams
 //! - [`graphics`]: descriptors of draws and renderings
 //! - [`encoder`]: draws, renderings, dispatches, copies, the order of queues
@@ -27,6 +27,7 @@ pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod meta;
+pub mod pushed;
 pub mod query;
 pub mod shader;
 pub mod space;

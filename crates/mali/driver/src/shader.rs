@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use tepui_expand::Expansion;
 use tepui_format::Format;
 use tepui_ir::{Attrs, IoLoc, Op, ResKind, Shader as Ir, Stage};
+use tepui_mali_compiler::interface::PUSHED_WORDS;
 use tepui_mali_compiler::{
     Binding, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
 };
@@ -27,7 +28,9 @@ use crate::device::{Device, Piece, packet};
 use crate::family::Mali;
 use crate::graphics::blend::Lowered;
 use crate::graphics::local::Locations;
+use crate::kernel::has_job_manager;
 use crate::limits::SUBGROUP_SIZE;
+use crate::pushed;
 use crate::texture::DESCRIPTOR_B;
 
 /// Numbers of the buffers with dynamic offsets of each set.
@@ -51,7 +54,7 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
                     first: first_dynamic + b.first_dynamic,
                     stride: 1,
                     sampler: 0,
-                    is_pushable: false,
+                    is_pushable: !b.partially_bound,
                 },
                 false => Binding {
                     set,
@@ -64,7 +67,8 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
                         b.ty,
                         DescriptorType::CombinedImageSampler | DescriptorType::Mutable
                     )),
-                    is_pushable: false,
+                    // Descriptors are read when commands are recorded, whatever the program does with them.
+                    is_pushable: !(b.updates_after_bind || b.partially_bound),
                 },
             });
         }
@@ -97,6 +101,10 @@ pub struct Variant {
     data: u64,
     /// Words of fast-access uniforms.
     pub fau: Vec<FauWord>,
+    /// Those of them that are words of uniform buffers.
+    pub pushed: Vec<pushed::Words>,
+    /// Those of them that are addresses of buffers.
+    pub addresses: Vec<pushed::Address>,
     /// Buffers with dynamic offsets in the driver's table.
     pub dynamic: Dynamic,
     /// Invocations of a workgroup.
@@ -194,6 +202,8 @@ impl Variant {
             _code: code,
             descriptors,
             fau: program.fau.clone(),
+            pushed: Vec::new(),
+            addresses: Vec::new(),
             dynamic,
             workgroup: program.workgroup_size,
             shared_bytes: program.shared_bytes,
@@ -379,11 +389,11 @@ impl Shader {
     /// When it does not compile.
     pub fn compile_ir(&self, mut ir: Ir) -> Result<Arc<Variant>> {
         let device = self.device()?;
-        let options = self.options();
+        let options = self.options(&device);
         let attributes = attributes(&ir);
         let program =
             tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
-        let v = Variant::new(&device, &program, self.dynamic, self.captures)?;
+        let v = self.variant(&device, &program)?;
         Ok(Arc::new(Variant { attributes, ..v }))
     }
 
@@ -392,10 +402,13 @@ impl Shader {
         self.device.upgrade().ok_or_else(gone)
     }
 
-    fn options(&self) -> Options<'_> {
+    fn options(&self, device: &Device) -> Options<'_> {
         Options {
             layout: Some(&self.layout),
             robust: self.robust,
+            // A queue copies them; a job manager would need a job for each draw and dispatch.
+            pushes_addresses: true,
+            pushed_words: if has_job_manager(device.kernel.chip) { 0 } else { PUSHED_WORDS },
             attribute_table: tables::ATTRIBUTES,
             ..Options::default()
         }
@@ -404,7 +417,7 @@ impl Shader {
     fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
         let device = self.device()?;
         let reads_samples = key.reads_samples();
-        let options = Options { each_sample: reads_samples, ..self.options() };
+        let options = Options { each_sample: reads_samples, ..self.options(&device) };
         let mut ir = self.ir.clone();
         if key.several_views {
             tepui_passes::multiview::run(&mut ir);
@@ -429,7 +442,18 @@ impl Shader {
             let what = "programs that write memory and read several samples of tiles on Mali";
             return Err(Error::unsupported(what));
         }
-        Ok(Arc::new(Variant::new(&device, &program, self.dynamic, self.captures)?))
+        Ok(Arc::new(self.variant(&device, &program)?))
+    }
+
+    /// Puts a program with this shader's descriptors where it can run.
+    fn variant(&self, device: &Device, program: &Program) -> Result<Variant> {
+        let v = Variant::new(device, program, self.dynamic, self.captures)?;
+        let (layout, dynamic) = (&self.layout, &self.dynamic);
+        Ok(Variant {
+            pushed: pushed::words(&v.fau, layout, dynamic),
+            addresses: pushed::addresses(&v.fau, layout, dynamic),
+            ..v
+        })
     }
 
     /// The program for the usual state.

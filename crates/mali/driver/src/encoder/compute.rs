@@ -131,7 +131,7 @@ impl Encoder {
         };
         let groups = counts.unwrap_or([0; 3]);
         let values = Values { base_group: base, groups, parameters, ..values };
-        let uniforms = self.uniforms(Stage::Compute, v, inputs.push, &values)?;
+        let uniforms = self.uniforms(Stage::Compute, v, inputs, &values)?;
         let storage = self.local_storage(v, counts)?;
         self.keep(v);
         let threads = self.device.threads_of_core() >> u32::from(v.stats.is_half());

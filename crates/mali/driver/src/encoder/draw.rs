@@ -313,11 +313,11 @@ impl Encoder {
             }),
             ..Values::default()
         };
-        let vertex = self.uniforms(Stage::Vertex, p.vertex, p.inputs.push, &values)?;
+        let vertex = self.uniforms(Stage::Vertex, p.vertex, p.inputs, &values)?;
         let fragment = match p.fragment {
             Some(f) => {
                 let values = Values { words: p.fragment_words, ..values };
-                self.uniforms(Stage::Fragment, f, p.inputs.push, &values)?
+                self.uniforms(Stage::Fragment, f, p.inputs, &values)?
             }
             None => Uniforms::default(),
         };

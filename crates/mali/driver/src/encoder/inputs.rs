@@ -13,6 +13,7 @@ use super::Encoder;
 use crate::descriptor::{buffer, tables};
 use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::graphics::raster;
+use crate::pushed::{BufferAt, WordCopy};
 use crate::shader::Variant;
 
 /// Bytes of an entry of the table of resource tables.
@@ -33,6 +34,17 @@ pub struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
+    /// Address and bytes of a buffer.
+    fn buffer(&self, at: BufferAt) -> Option<(u64, u32)> {
+        let set = self.sets.sets.get(at.set)?;
+        let memory = match &set.pushed[0] {
+            // SAFETY: the set lives while commands are recorded with it, and what is not updated after it was bound is not written.
+            own if own.is_empty() => unsafe { set.host[0].bytes() },
+            own => own,
+        };
+        at.find(memory, &set.dynamic)
+    }
+
     /// The address and the bytes of a set; none if there is none.
     fn set(&self, set: usize) -> Option<(u64, u64)> {
         let bound: &BoundSet = self.sets.sets.get(set)?;
@@ -50,8 +62,8 @@ impl Inputs<'_> {
 pub struct Uniforms {
     /// Their address, with the number of pairs in the upper byte; 0 for none.
     pub pointer: u64,
-    /// Words that only memory has: their numbers, and where they are. The GPU copies them before the program runs.
-    pub stored: Vec<(usize, u64)>,
+    /// Words that only memory has. The GPU copies them before the program runs.
+    pub copies: Vec<WordCopy>,
 }
 
 impl Uniforms {
@@ -112,9 +124,13 @@ impl Values<'_> {
         value.in_arguments(kind).map(|offset| at + u64::from(offset))
     }
 
-    /// Places among a program's uniforms of words that only memory has, and their addresses.
-    fn in_memory_words(&self, v: &Variant) -> Vec<(usize, u64)> {
-        v.fau.iter().enumerate().filter_map(|(k, w)| Some((k, self.address(w)?))).collect()
+    /// Copies of the words that only memory has to a program's uniforms; whether all are words of uniform buffers.
+    fn copies(&self, v: &Variant, inputs: &Inputs<'_>) -> (Vec<WordCopy>, bool) {
+        let word = |(to, w)| Some(WordCopy { to, from: self.address(w)?, count: 1 });
+        let mut all: Vec<WordCopy> = v.fau.iter().enumerate().filter_map(word).collect();
+        let only_buffers = all.is_empty();
+        all.extend(v.pushed.iter().filter_map(|w| w.copy(inputs.buffer(w.buffer)?)));
+        (all, only_buffers)
     }
 }
 
@@ -136,7 +152,8 @@ fn word(
             FauWord::Constant(value) => value,
             FauWord::PushAddress(part) => half(push_at, part),
             FauWord::DataAddress(part) => half(v.data_address(), part),
-            FauWord::Unused => 0,
+            // Words of buffers are copied later, addresses are written when all words are there.
+            FauWord::Unused | FauWord::Buffer { .. } | FauWord::Address { .. } => 0,
             FauWord::Viewport { axis, offset } if let Some(draw) = &values.draw => {
                 raster::viewport(draw.state, axis)[usize::from(offset)].to_bits()
             }
@@ -147,7 +164,7 @@ fn word(
         });
     };
     if values.address(w).is_some() {
-        // It is copied later ([`Uniforms::stored`]).
+        // It is copied later ([`Uniforms::copies`]).
         return Ok(0);
     }
     if let Some(value) = values.vertex.and_then(|v| Values::of_vertex(&v, system, part)) {
@@ -203,6 +220,10 @@ pub enum Stage {
     Fragment,
 }
 
+impl Stage {
+    const COUNT: usize = 3;
+}
+
 impl Kind {
     const COUNT: usize = 13;
 
@@ -221,15 +242,32 @@ impl Kind {
 
 /// The last data of each kind, and its address.
 #[derive(Default)]
-pub struct Uploaded([(Vec<u8>, u64); Kind::COUNT]);
+pub struct Uploaded {
+    data: [(Vec<u8>, u64); Kind::COUNT],
+    /// Uniforms of each stage to which a queue has copied words of uniform buffers.
+    copied: [Option<Copied>; Stage::COUNT],
+}
+
+/// Uniforms to which a queue has copied words of uniform buffers.
+struct Copied {
+    bytes: Vec<u8>,
+    copies: Vec<WordCopy>,
+    address: u64,
+}
 
 impl Uploaded {
     /// Forgets all, as the memory is reused.
     pub fn clear(&mut self) {
-        self.0.iter_mut().for_each(|(bytes, at)| {
+        self.data.iter_mut().for_each(|(bytes, at)| {
             bytes.clear();
             *at = 0;
         });
+        self.forget_copies();
+    }
+
+    /// Forgets words of uniform buffers, which commands may write.
+    pub fn forget_copies(&mut self) {
+        self.copied = [const { None }; Stage::COUNT];
     }
 }
 
@@ -239,12 +277,12 @@ impl Encoder {
     /// # Errors
     /// When there is no memory.
     pub(super) fn upload_once(&mut self, kind: Kind, data: &[u8], align: u64) -> Result<u64> {
-        let (known, at) = &self.uploaded.0[kind.index()];
+        let (known, at) = &self.uploaded.data[kind.index()];
         if *at != 0 && known == data {
             return Ok(*at);
         }
         let address = self.upload(data, align)?.address;
-        let (known, at) = &mut self.uploaded.0[kind.index()];
+        let (known, at) = &mut self.uploaded.data[kind.index()];
         known.clear();
         known.extend_from_slice(data);
         *at = address;
@@ -287,7 +325,9 @@ impl Encoder {
         Ok(at | all.len() as u64)
     }
 
-    /// A program's fast-access uniforms. With words that only memory has they are those of one draw or dispatch.
+    /// A program's fast-access uniforms. With parameters of indirect commands they are those of one draw or dispatch. With words of
+    /// uniform buffers alone, the queues of command streams share them up to a barrier, without which nothing may write to the
+    /// buffers.
     ///
     /// # Errors
     /// When there is no memory, or the program reads what the driver does not supply.
@@ -295,12 +335,13 @@ impl Encoder {
         &mut self,
         stage: Stage,
         v: &Variant,
-        push: &[u8; MAX_PUSH],
+        inputs: &Inputs<'_>,
         values: &Values<'_>,
     ) -> Result<Uniforms> {
         if v.fau.is_empty() {
             return Ok(Uniforms::default());
         }
+        let push = inputs.push;
         let push_at = match v.fau.iter().any(|w| matches!(w, FauWord::PushAddress(_))) {
             true => self.upload(push, FAU_ALIGN)?.address,
             false => 0,
@@ -310,13 +351,25 @@ impl Encoder {
             words.push(word(values, push, push_at, v, w)?);
         }
         words.resize(words.len().next_multiple_of(2), 0);
+        for a in &v.addresses {
+            words[a.to] = half(inputs.buffer(a.buffer).map_or(0, |b| b.0), a.half);
+        }
         let pairs = (words.len() as u64 / 2) << 56;
         let bytes: &[u8] = bytemuck::cast_slice(&words);
-        let stored = values.in_memory_words(v);
-        let address = match stored.is_empty() {
-            true => self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)?,
-            false => self.upload(bytes, FAU_ALIGN)?.address,
-        };
-        Ok(Uniforms { pointer: address | pairs, stored })
+        let (copies, only_buffers) = values.copies(v, inputs);
+        if copies.is_empty() {
+            let address = self.upload_once(Kind::Fau(stage), bytes, FAU_ALIGN)?;
+            return Ok(Uniforms { pointer: address | pairs, copies });
+        }
+        let copied = &self.uploaded.copied[stage as usize];
+        if let Some(last) = copied.as_ref().filter(|c| c.copies == copies && c.bytes == bytes) {
+            return Ok(Uniforms { pointer: last.address | pairs, copies: Vec::new() });
+        }
+        let address = self.upload(bytes, FAU_ALIGN)?.address;
+        // Jobs of a chain depend on the job that copies, so that each has its own.
+        let is_shared = only_buffers && self.jobs.is_none();
+        self.uploaded.copied[stage as usize] =
+            is_shared.then(|| Copied { bytes: bytes.to_vec(), copies: copies.clone(), address });
+        Ok(Uniforms { pointer: address | pairs, copies })
     }
 }

@@ -119,7 +119,7 @@ impl Encoder {
             resources: self.resources(Stage::Fragment, &inputs, &v, None)?,
             program: v.descriptor(Entry::Only),
             threads: self.threads_only(v.stats.scratch)?,
-            fau: self.uniforms(Stage::Fragment, &v, &push, &values)?.pointer,
+            fau: self.uniforms(Stage::Fragment, &v, &inputs, &values)?.pointer,
             depth_stencil: self.upload(&load::depth_stencil(loads)?, DESCRIPTOR_ALIGN)?.address,
             blend: self.upload(&blends, DESCRIPTOR_ALIGN)?.address,
             blends: framebuffer.colours.len() as u32,

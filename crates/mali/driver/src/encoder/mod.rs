@@ -201,6 +201,7 @@ impl Encoder {
 
     /// Orders queues, see [`Subqueues::order`]; with a job manager, all later jobs after all earlier ones.
     fn order_queues(&mut self, waits: Waits, flush: Flush) {
+        self.uploaded.forget_copies();
         match &mut self.jobs {
             Some(_) if waits == Waits::default() && flush.is_none() => {}
             Some(jobs) => jobs.order(flush),

@@ -51,7 +51,13 @@ fn queues(stages: Stages) -> u8 {
 /// Waits of queues for queues, and flushes between.
 pub fn of_dependency<B: Backend>(d: &Dependency<B>) -> (Waits, Flush) {
     let (source, destination): (Scope, Scope) = (d.source, d.destination);
-    let (from, to) = (queues(source.stages), queues(destination.stages));
+    let (from, mut to) = (queues(source.stages), queues(destination.stages));
+    // The queue of vertices copies words of uniform buffers that fragments read.
+    if destination.accesses.intersects(Access::UNIFORM_READ)
+        && destination.stages.intersects(Stages::FRAGMENT_SHADER)
+    {
+        to |= mask_of(Queue::VertexTiler);
+    }
     let flush = flush_of(&source, &destination);
     let waits = Queue::ALL.map(|queue| if to & mask_of(queue) != 0 { from } else { 0 });
     // What only the host waits for is flushed in the queues that wrote it: each waits for itself.
@@ -111,6 +117,8 @@ mod tests {
             ),
             ((Stages::TOP_OF_PIPE, none), (Stages::COMPUTE_SHADER, none), [0, 0, 0]),
             (compute, (Stages::HOST, Access::HOST_READ), [0, 0, C]),
+            (compute, (Stages::FRAGMENT_SHADER, Access::SHADER_STORAGE_READ), [0, C, 0]),
+            (compute, (Stages::FRAGMENT_SHADER, Access::UNIFORM_READ), [C, C, 0]),
         ] {
             assert_eq!(between(from, to).0, waits, "{from:?} {to:?}");
         }

@@ -84,6 +84,7 @@ impl backend::Encoder<Mali> for Encoder {
     }
 
     fn begin_rendering(&mut self, rendering: &Rendering<Mali>) -> Result<()> {
+        self.uploaded.forget_copies();
         self.begin(rendering)
     }
 

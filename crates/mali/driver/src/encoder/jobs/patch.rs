@@ -253,7 +253,10 @@ impl Encoder {
         let place = self.job_place(bytes.len())?;
         let copies: Vec<[u64; 2]> = uniforms
             .iter()
-            .flat_map(|u| u.stored.iter().map(|&(k, from)| [u.address() + 4 * k as u64, from]))
+            .flat_map(|u| {
+                let words = u.copies.iter().flat_map(|c| (0..c.count).map(|n| (c, u64::from(n))));
+                words.map(|(c, n)| [u.address() + 4 * (c.to as u64 + n), c.from + 4 * n])
+            })
             .collect();
         let others = u32::from(!copies.is_empty()) + u32::from(parameters.is_some());
         let mut after = self.begin_jobs(others + 1)?;

@@ -8,6 +8,8 @@ mod draw;
 mod rendering;
 pub mod subqueues;
 
+use std::cmp::Reverse;
+
 use super::Encoder;
 use super::inputs::Uniforms;
 use crate::kernel::Queue;
@@ -17,7 +19,7 @@ use tepui_vulkan::vk;
 impl Encoder {
     /// Stores the words of uniforms that only memory has, by a queue itself.
     fn store_uniforms(&mut self, queue: Queue, uniforms: &Uniforms) {
-        if uniforms.stored.is_empty() {
+        if uniforms.copies.is_empty() {
             return;
         }
         let may_overlap = self.usage.contains(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
@@ -26,11 +28,20 @@ impl Encoder {
             // Jobs of an earlier submission may still read them.
             stream.wait(JOBS_MASK);
         }
-        stream.move64(SCRATCH, uniforms.address());
-        for &(k, from) in &uniforms.stored {
-            stream.move64(SCRATCH + 2, from);
-            stream.load(SCRATCH + 4, 1, SCRATCH + 2, 0);
-            stream.store(SCRATCH + 4, 1, SCRATCH, 4 * k as i16);
+        // Words that are there several times are loaded once.
+        let mut copies = uniforms.copies.clone();
+        copies.sort_by_key(|c| (c.from, Reverse(c.count)));
+        let mut loaded = 0..0;
+        for c in copies {
+            let words = c.from..c.from + 4 * u64::from(c.count);
+            if !(loaded.contains(&words.start) && words.end <= loaded.end) {
+                stream.move64(SCRATCH, c.from);
+                stream.load(SCRATCH + 2, c.count, SCRATCH, 0);
+                stream.move64(SCRATCH, uniforms.address());
+                loaded = words.clone();
+            }
+            let first = SCRATCH + 2 + ((words.start - loaded.start) / 4) as u8;
+            stream.store(first, c.count, SCRATCH, 4 * c.to as i16);
         }
         stream.settle();
     }
