@@ -5,7 +5,9 @@
 //! once for each cluster, in which lanes of other clusters contribute the operator's identity.
 //! Reductions and scans that the hardware lacks altogether are done lane by lane: a loop takes the
 //! lowest remaining lane and reads its value, and the lanes that need it combine it. This is
-//! correct under any divergence and takes as many iterations as there are active lanes.
+//! correct under any divergence and takes as many iterations as there are active lanes. Where all
+//! lanes are active, targets can ask for a tree of shuffles instead, with a step for each power of
+//! two ([`Options::tree`]).
 
 use crate::rewrite::{self, Emit, Lowering, Step};
 use bitflags::bitflags;
@@ -15,7 +17,7 @@ bitflags! {
     /// The operations to lower.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct Subgroups: u16 {
-        /// `shuffle_xor`, `shuffle_up`, `shuffle_down` to `shuffle`.
+        /// `shuffle_up`, `shuffle_down` to `shuffle`.
         const RELATIVE = 1 << 0;
         /// `quad_broadcast`, `quad_swap` to `shuffle`.
         const QUAD = 1 << 1;
@@ -41,15 +43,31 @@ bitflags! {
         const IMUL = 1 << 11;
         /// Products of floats.
         const FMUL = 1 << 12;
+        /// `shuffle_xor` to `shuffle`.
+        const XOR = 1 << 13;
     }
+}
+
+/// The operations to lower, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The operations.
+    pub lower: Subgroups,
+    /// Lanes of a subgroup in which reductions and scans take a tree of shuffles while all lanes are active.
+    pub tree: Option<u32>,
 }
 
 /// Runs the pass.
 pub fn run(s: &mut Shader, lower: Subgroups) -> bool {
-    rewrite::run(s, &mut Pass(lower))
+    run_with(s, Options { lower, tree: None })
 }
 
-struct Pass(Subgroups);
+/// [`run`] with all options.
+pub fn run_with(s: &mut Shader, options: Options) -> bool {
+    rewrite::run(s, &mut Pass(options))
+}
+
+struct Pass(Options);
 
 fn lane(e: &mut Emit) -> Value {
     e.value(Op::LoadBuiltin, Attrs::Builtin(Builtin::SubgroupInvocationId), &[], Type::B32)
@@ -77,19 +95,20 @@ impl Lowering for Pass {
 
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
         let (op, attrs) = (e.s.insts[i].op, e.s.insts[i].attrs);
-        let on = |f: Subgroups| self.0.contains(f);
+        let on = |f: Subgroups| self.0.lower.contains(f);
         let ty = e.ty(e.s.result(i));
         let args = e.s.args(i).to_vec();
         let shuffle = |e: &mut Emit, from: Value| e.op(Op::Shuffle, &[args[0], from]);
         let v = match (op, attrs) {
-            (Op::ShuffleXor | Op::ShuffleUp | Op::ShuffleDown, _) if on(Subgroups::RELATIVE) => {
+            (Op::ShuffleUp | Op::ShuffleDown, _) if on(Subgroups::RELATIVE) => {
                 let own = lane(e);
-                let how = match op {
-                    Op::ShuffleXor => Op::IXor,
-                    Op::ShuffleUp => Op::ISub,
-                    _ => Op::IAdd,
-                };
+                let how = if op == Op::ShuffleUp { Op::ISub } else { Op::IAdd };
                 let from = e.op(how, &[own, args[1]]);
+                shuffle(e, from)
+            }
+            (Op::ShuffleXor, _) if on(Subgroups::XOR) => {
+                let own = lane(e);
+                let from = e.op(Op::IXor, &[own, args[1]]);
                 shuffle(e, from)
             }
             (Op::QuadBroadcast, _) if on(Subgroups::QUAD) => {
@@ -160,11 +179,11 @@ impl Lowering for Pass {
                         _ => return Step::Keep,
                     }
                 } else if self.by_lane(op, Reduce { cluster: 0, ..reduce }, ty) {
-                    serial(e, op, reduce, args[0])
+                    self.combine(e, op, reduce, args[0])
                 } else if parts {
                     masked(e, reduce, args[0], !on(Subgroups::CLUSTERED_4))
                 } else if self.by_lane(op, reduce, ty) {
-                    serial(e, op, reduce, args[0])
+                    self.combine(e, op, reduce, args[0])
                 } else {
                     return Step::Keep;
                 }
@@ -176,8 +195,58 @@ impl Lowering for Pass {
 }
 
 impl Pass {
+    /// A reduction or scan without the operation of the hardware.
+    fn combine(&self, e: &mut Emit, op: Op, r: Reduce, v: Value) -> Value {
+        let Some(lanes) = self.0.tree else { return serial(e, op, r, v) };
+        let now = active(e);
+        let all = e.u32(((1u64 << lanes) - 1) as u32);
+        let full = e.op(Op::IEq, &[now, all]);
+        let ty = e.ty(v);
+        e.if_else(full, ty, |e| self.tree(e, (op, lanes), r, v), |e| serial(e, op, r, v))
+    }
+
+    /// A reduction or scan of lanes that are all active: in each step lanes combine what twice as many have given.
+    fn tree(&self, e: &mut Emit, (op, lanes): (Op, u32), r: Reduce, v: Value) -> Value {
+        let ty = e.ty(v);
+        let (alu, identity) = tepui_ir::interp::operator(r.op, ty);
+        let steps = |end: u32| (0..end.trailing_zeros()).map(|n| 1u32 << n);
+        if op == Op::Reduce {
+            let end = if r.cluster == 0 { lanes } else { u32::from(r.cluster).min(lanes) };
+            return steps(end).fold(v, |sum, distance| {
+                let distance = e.u32(distance);
+                let other = if self.0.lower.contains(Subgroups::XOR) {
+                    let own = lane(e);
+                    let from = e.op(Op::IXor, &[own, distance]);
+                    e.op(Op::Shuffle, &[sum, from])
+                } else {
+                    e.op(Op::ShuffleXor, &[sum, distance])
+                };
+                e.op(alu, &[sum, other])
+            });
+        }
+        let own = lane(e);
+        let mut sum = v;
+        for distance in steps(lanes) {
+            let distance = e.u32(distance);
+            let from = e.op(Op::ISub, &[own, distance]);
+            let other = e.op(Op::Shuffle, &[sum, from]);
+            let more = e.op(alu, &[other, sum]);
+            let has_other = e.op(Op::UGe, &[own, distance]);
+            sum = e.select(has_other, more, sum);
+        }
+        if op == Op::InclusiveScan {
+            return sum;
+        }
+        let (one, zero) = (e.u32(1), e.u32(0));
+        let from = e.op(Op::ISub, &[own, one]);
+        let before = e.op(Op::Shuffle, &[sum, from]);
+        let is_first = e.op(Op::IEq, &[own, zero]);
+        let identity = e.konst(ty, identity);
+        e.select(is_first, identity, before)
+    }
+
     fn vote(&self, e: &mut Emit, op: Op, c: Value) -> Value {
-        if !self.0.contains(Subgroups::VOTE) {
+        if !self.0.lower.contains(Subgroups::VOTE) {
             return e.op(op, &[c]);
         }
         if op == Op::VoteAny {
@@ -191,7 +260,7 @@ impl Pass {
     }
 
     fn by_lane(&self, op: Op, r: Reduce, ty: Type) -> bool {
-        let on = |f: Subgroups| self.0.contains(f);
+        let on = |f: Subgroups| self.0.lower.contains(f);
         let bitwise = matches!(r.op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);
         (ty.bits() == 64 && !bitwise && on(Subgroups::REDUCE_64))
             || (r.op == ReduceOp::IMul && on(Subgroups::IMUL))

@@ -77,6 +77,14 @@ pub const PASSES: &[Pass] = &[
         run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::all()),
     },
     Pass {
+        name: "subgroup_trees",
+        run: |s| {
+            let lower = crate::lower_subgroups::Subgroups::all();
+            let tree = Some(SUBGROUP as u32);
+            crate::lower_subgroups::run_with(s, crate::lower_subgroups::Options { lower, tree })
+        },
+    },
+    Pass {
         name: "lower_clusters",
         run: |s| crate::lower_subgroups::run(s, crate::lower_subgroups::Subgroups::CLUSTERED),
     },

@@ -23,6 +23,8 @@ pub struct Target {
     pub addresses: Option<lower_addresses::Options>,
     /// Sub-group operations that it lacks.
     pub subgroups: Subgroups,
+    /// Reductions that it lacks are trees of shuffles where all lanes are active.
+    pub subgroup_trees: bool,
     /// Texture operands that it lacks.
     pub tex: Tex,
     /// Descriptor-bound buffers become addresses with bounds checks.
@@ -40,6 +42,7 @@ impl Default for Target {
             min_int_bits: 16,
             addresses: Some(lower_addresses::Options::default()),
             subgroups: Subgroups::all(),
+            subgroup_trees: false,
             tex: Tex::all(),
             buffers: true,
             float64: false,
@@ -104,7 +107,9 @@ pub fn lower(s: &mut Shader, t: &Target, p: &mut Pipeline<'_>) -> Result<(), Uns
     p.run(s, "lower_handles");
     p.run(s, "scalarise");
     // Votes on vectors become comparisons of vectors.
-    if p.with(s, "lower_subgroups", |s| lower_subgroups::run(s, t.subgroups)) {
+    let tree = t.lanes.filter(|_| t.subgroup_trees);
+    let subgroups = lower_subgroups::Options { lower: t.subgroups, tree };
+    if p.with(s, "lower_subgroups", |s| lower_subgroups::run_with(s, subgroups)) {
         p.run(s, "scalarise");
     }
     if !t.float64 && p.run(s, "lower_float64") {

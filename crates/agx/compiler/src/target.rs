@@ -57,6 +57,7 @@ pub fn target(options: &Options) -> Target {
             | Subgroups::REDUCE_64
             | Subgroups::IMUL
             | Subgroups::VOTE_EQ,
+        subgroup_trees: false,
         tex: Tex::all(),
         buffers: options.robust,
         float64: false,

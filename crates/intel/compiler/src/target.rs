@@ -32,6 +32,7 @@ const LACKS: Alu = Alu::FDIV
 /// Subgroup operations that become masks of channels, values of other channels, and reductions of 32 bits. Integers are
 /// multiplied in several steps, which scans do not have.
 const NO_SUBGROUPS: Subgroups = Subgroups::RELATIVE
+    .union(Subgroups::XOR)
     .union(Subgroups::QUAD)
     .union(Subgroups::VOTE_EQ)
     .union(Subgroups::VOTE)
@@ -62,6 +63,7 @@ pub fn target(generation: Generation) -> Target {
         min_int_bits: 32,
         addresses: None,
         subgroups: NO_SUBGROUPS,
+        subgroup_trees: false,
         // Layers are rounded and clamped by the sampler.
         tex: Tex::all().difference(Tex::ARRAY_LAYER),
         buffers: false,

@@ -13,7 +13,7 @@ pub const MAX_FAU_WORDS: usize = 256;
 pub const PUSHED_WORDS: u32 = 64;
 
 /// Maximum number of words that are numbers of the program.
-const MAX_CONSTANTS: usize = 32;
+const MAX_CONSTANTS: usize = 96;
 /// Words after which no numbers are added, so that what has to be there has a place.
 const MAX_WORDS_WITH_CONSTANTS: usize = 160;
 
@@ -193,6 +193,15 @@ impl Fau {
         if self.find_pair(words).is_some() || is_free { self.pair(words) } else { None }
     }
 
+    /// The number of the first word of a slot with copies of two words; `None` if enough words are taken.
+    pub fn together(&mut self, numbers: [u8; 2]) -> Option<u8> {
+        let place = |n: u8| usize::from(n).checked_sub(self.reserved);
+        let [a, b] = numbers.map(|n| self.words.get(place(n)?).copied());
+        let words = [a?, b?];
+        let is_free = self.words.len() < MAX_WORDS_WITH_CONSTANTS;
+        if is_free || self.find_pair(words).is_some() { self.pair(words) } else { None }
+    }
+
     /// Place of two words of one slot, among those that are not the driver's.
     fn find_pair(&self, words: [FauWord; 2]) -> Option<usize> {
         (0..self.words.len().saturating_sub(1))
@@ -227,6 +236,27 @@ mod tests {
         assert_eq!(fau.word(FauWord::DataAddress(1)), Some(7));
         assert_eq!(fau.word(FauWord::Constant(1)), Some(4));
         assert_eq!(fau.into_words().len(), 4);
+    }
+
+    #[test]
+    fn copies_of_words_share_a_slot() {
+        let mut fau = Fau::new(2);
+        let words = [1, 2, 3, 4].map(|n| fau.constant(n).expect("a word"));
+        assert_eq!(fau.together([words[0], words[3]]), Some(6));
+        assert_eq!(fau.together([words[0], words[3]]), Some(6));
+        assert_eq!(fau.together([words[1], words[2]]), Some(8));
+        assert_eq!(fau.together([0, words[0]]), None, "the first words are the driver's");
+        assert_eq!(fau.into_words()[4..6], [FauWord::Constant(1), FauWord::Constant(4)]);
+    }
+
+    #[test]
+    fn addresses_are_limited() {
+        let mut fau = Fau::new(0);
+        let words =
+            |binding| [0, 1].map(|half| FauWord::Address { set: 0, binding, element: 0, half });
+        assert_eq!(fau.address(words(0), 1), Some(0));
+        assert_eq!(fau.address(words(1), 1), None);
+        assert_eq!(fau.address(words(0), 1), Some(0));
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub use tepui_backend::values::{self, Names};
 use interface::Fau;
 use mir::{FULL_OCCUPANCY, Function, REGISTERS, Valhall};
 use select::{Part, Request};
-use target::target;
+use target::{UNROLLING, target};
 use tepui_backend::{Budget, Finished, finish};
 use tepui_ir::{Access, Attrs, Inst, Loc, Op, Shader, Stage, stack};
 use tepui_passes::pipeline::Pipeline;
@@ -145,7 +145,9 @@ pub fn prepare(
         }
         after(name, Snapshot::Ir(s));
     };
-    let mut p = Pipeline::new(target().lanes, &mut look).without_partial_unrolling();
+    let mut p = Pipeline::new(target().lanes, &mut look)
+        .without_partial_unrolling()
+        .with_unrolling(UNROLLING);
     if options.robust {
         p.with(s, "mark_robust", vectorise::mark_robust);
     }

@@ -5,6 +5,7 @@ use tepui_passes::lower_int64::{self, Int64};
 use tepui_passes::lower_subgroups::Subgroups;
 use tepui_passes::lower_tex::Tex;
 use tepui_passes::target::Target;
+use tepui_passes::unroll;
 
 /// Lanes of a subgroup: a warp.
 pub const LANES: u32 = 16;
@@ -31,8 +32,13 @@ const LACKS: Alu = Alu::FDIV
     .union(Alu::DYNAMIC)
     .union(Alu::INTERLEAVE);
 
-/// Subgroup operations that become ballots, values of other lanes, and loops over lanes.
-const NO_SUBGROUPS: Subgroups = Subgroups::all();
+/// Subgroup operations that become ballots, values of other lanes, and trees of them or loops over lanes.
+const NO_SUBGROUPS: Subgroups = Subgroups::all().difference(Subgroups::XOR);
+
+/// Limits of complete unrolling. A loop around barriers gains what any loop does: its addresses become constants, and its test and
+/// jump go.
+pub const UNROLLING: unroll::Limits =
+    unroll::Limits { iterations: 128, instructions: 256, known: 512, arrays: 5000, barrier: 1 };
 
 /// The machine.
 #[must_use]
@@ -44,6 +50,7 @@ pub fn target() -> Target {
         min_int_bits: 32,
         addresses: None,
         subgroups: NO_SUBGROUPS,
+        subgroup_trees: true,
         // Layers are rounded by selection and clamped by the hardware.
         tex: Tex::all().difference(Tex::ARRAY_LAYER),
         buffers: false,

@@ -8,6 +8,8 @@ use tepui_mali_isa::Op;
 use tepui_mali_isa::modifier::fields::EQ;
 use tepui_regalloc::{Code, Step};
 
+/// Maximum number of instructions of a loop's test that is repeated at its end.
+const MAX_TEST: usize = 3;
 /// A label that is not placed yet.
 const UNPLACED: u32 = u32::MAX;
 
@@ -211,7 +213,9 @@ impl Emitter {
                     if continues {
                         self.place(latch);
                     }
-                    self.jump(head, loc);
+                    if !self.repeat_test(head, exit) {
+                        self.jump(head, loc);
+                    }
                     self.place(exit);
                 }
             }
@@ -227,6 +231,35 @@ impl Emitter {
                 }
             }
         }
+    }
+
+    /// Ends a loop that begins with the test whether to leave it by the opposite test, which saves a jump in each turn; whether
+    /// there is such a test.
+    fn repeat_test(&mut self, head: Label, exit: Label) -> bool {
+        if self.is_left() {
+            return false;
+        }
+        let first = self.out.labels[head as usize] as usize;
+        let test = self.out.lines[first..].iter().take(MAX_TEST).position(|l| l.target.is_some());
+        let Some(branch) = test.map(|n| first + n) else { return false };
+        let is_plain = |l: &Line<Inst>| !l.inst.is_message() && l.inst.op != Op::NOP;
+        let line = self.out.lines[branch];
+        let is_entered = |label: &&u32| (first + 1..=branch).contains(&(**label as usize));
+        if line.target != Some(exit)
+            || is_jump(&line.inst)
+            || !self.out.lines[first..branch].iter().all(is_plain)
+            || self.out.labels.iter().filter(|l| **l != UNPLACED).any(|l| is_entered(&l))
+        {
+            return false;
+        }
+        let body = self.label();
+        self.out.labels[body as usize] = branch as u32 + 1;
+        for n in first..branch {
+            let copy = self.out.lines[n];
+            self.out.lines.push(copy);
+        }
+        self.out.lines.push(Line { inst: opposite(line.inst), target: Some(body), ..line });
+        true
     }
 
     /// Ends the then block. One that only branches, or is empty, becomes the branch with the opposite condition.

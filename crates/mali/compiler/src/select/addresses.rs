@@ -160,3 +160,46 @@ impl Select<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_shifted_where_they_cannot_wrap() {
+        let s = tepui_ir::parse(
+            "shader compute \"main\" {
+  workgroup_size 64 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"data\"
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x4]
+    %2:b32 = const[0xfffffff]
+    %3:b64 = descriptor[@r0] %0
+    %4:b32x3 = load_builtin[global_invocation_id]
+    %5:b32 = extract[0] %4
+    %6:b32 = ishl %5, %1
+    %7:b32 = load_buffer[align 4] %3, %6
+    %8:b32 = ishl %7, %1
+    %9:b32 = iand %7, %2
+    %10:b32 = ishl %9, %1
+    %11:b32 = iadd %9, %9
+    %12:b32 = ishl %11, %1
+    store_buffer[align 4] %3, %8, %7
+    store_buffer[align 4] %3, %10, %7
+    store_buffer[align 4] %3, %12, %7
+    yield
+  }
+}
+",
+        )
+        .unwrap_or_else(|e| panic!("{e}"));
+        let mut found = Vec::new();
+        s.walk(|s, _, i| {
+            if matches!(s.insts[i].op, Op::LoadBuffer | Op::StoreBuffer) {
+                found.push(shifted(s, s.arg(i, 1)).map(|(_, shift)| shift));
+            }
+        });
+        assert_eq!(found, [Some(4), None, Some(4), None], "{s}");
+    }
+}

@@ -31,7 +31,7 @@ impl Select<'_> {
             }
             (Op::ReadFirst, _) => {
                 let lane = self.first_lane();
-                self.other_lane(i, Opnd::val(lane).part(Swizzle::B00));
+                self.other_lane(i, Opnd::val(lane).part(Swizzle::B00), LaneOperation::None);
             }
             (Op::ReadLane | Op::Shuffle, _) => {
                 let c = self.comp(s.arg(i, 1), 0);
@@ -39,7 +39,15 @@ impl Select<'_> {
                     Comp::Const(n) => Opnd::imm(n as u32 % LANES),
                     _ => self.opnd(c).part(Swizzle::B00),
                 };
-                self.other_lane(i, lane);
+                self.other_lane(i, lane, LaneOperation::None);
+            }
+            (Op::ShuffleXor, _) => {
+                let c = self.comp(s.arg(i, 1), 0);
+                let distance = match c {
+                    Comp::Const(n) => Opnd::imm(n as u32 % LANES),
+                    _ => self.opnd(c).part(Swizzle::B00),
+                };
+                self.other_lane(i, distance, LaneOperation::Xor);
             }
             _ => return Ok(false),
         }
@@ -53,15 +61,15 @@ impl Select<'_> {
         self.word(IsaOp::CLZ_U32, &[Opnd::val(reversed)])
     }
 
-    /// The first operand in another lane.
-    fn other_lane(&mut self, i: Inst, lane: Opnd) {
+    /// The first operand in another lane: a lane, or what the operation makes of its own number.
+    fn other_lane(&mut self, i: Inst, lane: Opnd, operation: LaneOperation) {
         let s = self.s;
         let all = self.all_comps(&[s.arg(i, 0)]);
         let mut out = Vec::with_capacity(all.len());
         for c in all {
             out.push(match c {
                 Comp::Val(v) => {
-                    let inst = Isa::new(IsaOp::CLPER_I32).with(LaneOperation::None);
+                    let inst = Isa::new(IsaOp::CLPER_I32).with(operation);
                     Comp::Val(self.def(inst, WORD, &[Opnd::val(v), lane]))
                 }
                 c => c,

@@ -112,7 +112,6 @@ impl Select<'_> {
         let minus_zero = Opnd::imm(0x8000_0000);
         let one = Opnd::imm(0x3f80_0000);
         let inst = Isa::new(IsaOp::FMA_RSCALE_F32).with(Clamp::None);
-        let bits = Opnd::val(self.in_register(bits));
         let scaled = self.def(inst, WORD, &[a, one, minus_zero, bits]);
         let fixed = Isa::new(IsaOp::F32_TO_S32).with(RoundMode::Rte);
         let fixed = self.def(fixed, WORD, &[Opnd::val(scaled)]);

@@ -233,6 +233,9 @@ impl Select<'_> {
             inst.sources[at] = source;
             vals.push(val);
         }
+        if !fits(&inst) {
+            self.put_together(&mut inst);
+        }
         // From the last on, since addresses are the first.
         for at in (0..vals.len()).rev() {
             if fits(&inst) {
@@ -247,6 +250,38 @@ impl Select<'_> {
         let mut srcs: ArrayVec<Val, 8> = staged.iter().copied().collect();
         srcs.extend(vals.into_iter().flatten());
         self.emit(MOp::Isa(inst), dsts, &srcs);
+    }
+
+    /// Lets an instruction that reads two words of fast-access uniforms in different slots read copies of them in one slot.
+    fn put_together(&mut self, inst: &mut Inst) {
+        let count = inst.op.row().form.sources.len();
+        let uniform = |s: &Source| match s.fixed() {
+            Some(Fixed::Uniform(n)) => Some(n),
+            _ => None,
+        };
+        let mut words: ArrayVec<u8, 4> = ArrayVec::new();
+        for at in 0..count {
+            if let Some(n) = uniform(&inst.sources[at])
+                && !words.contains(&n)
+            {
+                if inst.source_units(at) != 1 {
+                    return;
+                }
+                words.push(n);
+            }
+        }
+        let [a, b] = words[..] else { return };
+        let Some(first) = self.fau.together([a, b]) else { return };
+        let mut other = *inst;
+        for source in &mut other.sources[..count] {
+            if let Some(n) = uniform(source) {
+                let number = if n == a { first } else { first + 1 };
+                source.place = Place::Fixed(Fixed::Uniform(number));
+            }
+        }
+        if fits(&other) {
+            *inst = other;
+        }
     }
 
     /// Appends an instruction with one result.
