@@ -17,6 +17,7 @@ fuzz_target!(|data: &[u8]| {
         robust: first & 2 != 0,
         registers: if first & 4 != 0 { 18 } else { 0 },
         pushed_words: if first & 16 != 0 { 32 } else { 0 },
+        pushes_addresses: first & 32 != 0,
         ..Options::default()
     };
     let mut s = if first & 1 != 0 {
