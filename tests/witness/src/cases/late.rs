@@ -10,7 +10,7 @@ use super::canvas::{
 use super::draws::indices;
 use super::stages::{CONTROL, EVALUATION, GEOMETRY, patches_of_triangles};
 use crate::case::{Bench, Case, Output, Rule, Shader};
-use crate::gpu::{Attachment, Buffer, Commands, During, Graphics, Pass, Result, State};
+use crate::gpu::{Attachment, Commands, During, Graphics, Pass, Result, State};
 
 /// Stages of the programs of [`shaders`].
 const STAGES: [vk::ShaderStageFlags; 3] = [VERTEX, GEOMETRY, FRAGMENT];
@@ -39,15 +39,6 @@ fn pipelines(bench: &Bench) -> Result<[Graphics; 2]> {
 /// Arguments of the case's draws: vertices, instances, first vertex, first instance; one draw has no primitives.
 const ARGUMENTS: [[u32; 4]; 4] = [[5, 2, 0, 3], [4, 0, 1, 1], [3, 1, 4, 0], [6, 3, 2, 1]];
 
-/// Writes the words of a buffer on the GPU.
-fn write(c: &Commands, buffer: &Buffer, words: &[u32]) {
-    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    c.barrier();
-    // SAFETY: the buffer is as large.
-    unsafe { c.gpu.device.cmd_update_buffer(c.handle, buffer.handle, 0, &bytes) };
-    c.barrier();
-}
-
 /// Direct and indirect draws alternating, with and without a geometry shader, in two renderings, inside of a query. The
 /// command buffer is submitted twice.
 fn by_turns() -> Case {
@@ -65,8 +56,8 @@ fn by_turns() -> Case {
         let [arguments, count] = [gpu.buffer(&[0u32; 16])?, gpu.buffer(&[0u32])?];
         let (device, from, number) = (&gpu.device, arguments.handle, count.handle);
         let recorded = gpu.record(|c| {
-            write(c, &arguments, &ARGUMENTS.concat());
-            write(c, &count, &[2]);
+            c.update(&arguments, &ARGUMENTS.concat());
+            c.update(&count, &[2]);
             c.reset_queries(queries, 2);
             let all = vk::QueryControlFlags::PRECISE;
             c.render(&pass, |c| {
@@ -86,7 +77,7 @@ fn by_turns() -> Case {
                 });
             });
             // Different counts, which the first draws must not see.
-            write(c, &arguments, &[[6, 1, 9, 2], ARGUMENTS[3]].concat());
+            c.update(&arguments, &[[6, 1, 9, 2], ARGUMENTS[3]].concat());
             c.render(&again, |c| {
                 c.vertex_buffers(&[&buffer]);
                 c.bind_graphics(&squares);

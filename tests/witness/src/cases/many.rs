@@ -5,13 +5,16 @@ use ash::vk;
 
 use super::canvas::{CLEAR, Mesh, SIZE_PX, band, mesh_state, picture, stages, vertices};
 use crate::case::{Bench, Case, Output, Rule, Shader};
-use crate::gpu::{Commands, Result, State};
+use crate::gpu::{Attachment, Buffer, Commands, Graphics, ImageSpec, Pass, Result, Shape, State};
 
 /// Pixels of the picture; each draw covers one.
 const PIXELS: u32 = SIZE_PX[0] * SIZE_PX[1];
 
 /// Numbers of draws: drivers take other paths from 4 and from 100 draws on, and 10,000 exceed ANV's ring.
 const COUNTS: [u32; 7] = [1, 3, 4, 99, 100, 2_000, 10_000];
+
+/// More draws than some drivers take in one command.
+const MANY: u32 = 100_000;
 
 /// The source of the number of draws.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,59 +37,255 @@ fn instance(draw: u32) -> u32 {
     draw % 5
 }
 
-/// The expected picture of [`indirect`].
-fn expected(draws: u32) -> Vec<u8> {
-    let clear = CLEAR.map(|c| (c * 255.0).round() as u8);
-    let mut pixels: Vec<u8> = clear.repeat(PIXELS as usize);
-    for draw in 0..draws {
-        let at = 4 * place(draw) as usize;
-        let told = [draw, draw >> 8, instance(draw), place(draw) + 16 * instance(draw)];
+/// A cleared picture.
+fn cleared() -> Vec<u8> {
+    CLEAR.map(|c| (c * 255.0).round() as u8).repeat(PIXELS as usize)
+}
+
+/// Adds draws to an expected picture, whose numbers begin with 0 at `first`.
+fn add(pixels: &mut [u8], first: u32, draws: u32) {
+    for draw in first..first + draws {
+        let (at, number) = (4 * place(draw) as usize, draw - first);
+        let told = [number, number >> 8, instance(draw), place(draw) + 16 * instance(draw)];
         pixels[at..at + 4].copy_from_slice(&told.map(|v| v as u8));
     }
+}
+
+/// The expected picture of draws in commands of at most `limit`.
+fn expected(draws: u32, limit: u32) -> Vec<u8> {
+    let mut pixels = cleared();
+    let commands = (0..draws).step_by(limit as usize);
+    commands.for_each(|first| add(&mut pixels, first, limit.min(draws - first)));
     pixels
+}
+
+/// Words of the arguments of draws, five each.
+fn arguments(draws: std::ops::Range<u32>, indexed: bool) -> Vec<u32> {
+    let each = |draw: u32| match indexed {
+        // Index 0 is 0: the vertex offset determines the vertex.
+        true => [1, 1, 0, place(draw), instance(draw)],
+        false => [1, 1, place(draw), instance(draw), 99],
+    };
+    draws.flat_map(each).collect()
+}
+
+/// Shaders of a point for each draw.
+fn shaders() -> Vec<Shader> {
+    vec![Shader::new("draws.vert"), Shader::new("shade.frag").define("NUMBERS", 1)]
+}
+
+/// The pipeline of [`shaders`], for the views of a mask.
+fn pipeline(bench: &Bench, view_mask: u32) -> Result<Graphics> {
+    let mut state = State::new(SIZE_PX);
+    state.topology = vk::PrimitiveTopology::POINT_LIST;
+    state.view_mask = view_mask;
+    bench.gpu.graphics(&stages(bench), &state, &[])
+}
+
+/// Records draws whose first arguments are those of draw `first`, and whose number is in memory if there is a buffer.
+fn draw_indirect(
+    c: &Commands,
+    (arguments, first): (&Buffer, u32),
+    number: Option<&Buffer>,
+    most: u32,
+    indexed: bool,
+) {
+    let (device, to, from, at) = (&c.gpu.device, c.handle, arguments.handle, 20 * u64::from(first));
+    // SAFETY: the buffers are live and as large as all draws and a count.
+    unsafe {
+        match (number, indexed) {
+            (None, false) => device.cmd_draw_indirect(to, from, at, most, 20),
+            (None, true) => device.cmd_draw_indexed_indirect(to, from, at, most, 20),
+            (Some(n), false) => {
+                device.cmd_draw_indirect_count(to, from, at, n.handle, 0, most, 20);
+            }
+            (Some(n), true) => {
+                device.cmd_draw_indexed_indirect_count(to, from, at, n.handle, 0, most, 20);
+            }
+        }
+    }
 }
 
 /// Draws whose arguments are in memory, one pixel each.
 fn indirect(name: &str, most: u32, count: Count, indexed: bool) -> Case {
     let kind = if indexed { "indexed_" } else { "" };
-    let shaders = vec![Shader::new("draws.vert"), Shader::new("shade.frag").define("NUMBERS", 1)];
-    let about = "a pixel for each draw of one command";
-    Case::new(format!("many/draws_{kind}{name}_{most}"), about, shaders, move |bench| {
-        let mut state = State::new(SIZE_PX);
-        state.topology = vk::PrimitiveTopology::POINT_LIST;
-        let pipeline = bench.gpu.graphics(&stages(bench), &state, &[])?;
-        let each = |draw: u32| match indexed {
-            // Index 0 is 0: the vertex offset determines the vertex.
-            true => vec![1, 1, 0, place(draw), instance(draw)],
-            false => vec![1, 1, place(draw), instance(draw), 99],
-        };
-        let arguments = bench.gpu.buffer(&(0..most).flat_map(each).collect::<Vec<_>>())?;
+    let about = "a pixel for each draw";
+    Case::new(format!("many/draws_{kind}{name}_{most}"), about, shaders(), move |bench| {
+        let pipeline = pipeline(bench, 0)?;
+        let arguments = bench.gpu.buffer(&arguments(0..most, indexed))?;
         let drawn = if count == Count::Part { most - most / 3 } else { most };
         let number = bench.gpu.buffer(&[drawn])?;
         let index = bench.gpu.buffer(&[0u32])?;
+        let limit = match count {
+            Count::Direct => bench.gpu.max_indirect_draws,
+            _ => most,
+        };
         let pixels = picture(bench, |c| {
             c.bind_graphics(&pipeline);
             c.index_buffer(&index, vk::IndexType::UINT32);
-            let device = &bench.gpu.device;
-            let (to, from, number) = (c.handle, arguments.handle, number.handle);
-            // SAFETY: the buffers are live and as large as `most` draws and a count.
-            unsafe {
-                match (count, indexed) {
-                    (Count::Direct, false) => device.cmd_draw_indirect(to, from, 0, most, 20),
-                    (Count::Direct, true) => {
-                        device.cmd_draw_indexed_indirect(to, from, 0, most, 20);
-                    }
-                    (_, false) => {
-                        device.cmd_draw_indirect_count(to, from, 0, number, 0, most, 20);
-                    }
-                    (_, true) => {
-                        device.cmd_draw_indexed_indirect_count(to, from, 0, number, 0, most, 20);
-                    }
-                }
+            let number = (count != Count::Direct).then_some(&number);
+            for first in (0..most).step_by(limit as usize) {
+                let draws = limit.min(most - first);
+                draw_indirect(c, (&arguments, first), number, draws, indexed);
             }
             Ok(())
         })?;
-        Ok(vec![Output::cpu("picture", &pixels, &expected(drawn), Rule::Bits).picture(SIZE_PX)])
+        let right = expected(drawn, limit);
+        Ok(vec![Output::cpu("picture", &pixels, &right, Rule::Bits).picture(SIZE_PX)])
+    })
+}
+
+/// Draws under conditions that hold and that do not, with and without a count in memory.
+fn conditional(most: u32) -> Case {
+    let about = "draws that words in memory let happen or not";
+    let case = Case::new(format!("many/conditional_{most}"), about, shaders(), move |bench| {
+        bench.gpu.require(ash::ext::conditional_rendering::NAME)?;
+        let pipeline = pipeline(bench, 0)?;
+        let arguments = bench.gpu.buffer(&arguments(0..8 * most, false))?;
+        let words = bench.gpu.buffer(&[0u32, 7])?;
+        let drawn = most - most / 3;
+        let number = bench.gpu.buffer(&[drawn])?;
+        let mut right = cleared();
+        let pixels = picture(bench, |c| {
+            c.bind_graphics(&pipeline);
+            let mut first = 0;
+            for (inverted, word, counted) in (0..8).map(|k| (k & 1 != 0, k >> 1 & 1, k & 4 != 0)) {
+                let number = counted.then_some(&number);
+                c.conditional(&words, word, inverted, || {
+                    draw_indirect(c, (&arguments, first), number, most, false);
+                });
+                if (word != 0) != inverted {
+                    add(&mut right, first, if counted { drawn } else { most });
+                }
+                first += most;
+            }
+            Ok(())
+        })?;
+        Ok(vec![Output::cpu("picture", &pixels, &right, Rule::Bits).picture(SIZE_PX)])
+    });
+    case.without_honeykrisp()
+}
+
+/// Draws to two of three views.
+fn views(most: u32) -> Case {
+    const MASK: u32 = 0b101;
+    let about = "draws of one command to several views";
+    Case::new(format!("many/views_{most}"), about, shaders(), move |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let image = gpu.image(ImageSpec {
+            usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
+            layers: 3,
+            ..ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2Array, [width, height, 1])
+        })?;
+        let (plain, several) = (pipeline(bench, 0)?, pipeline(bench, MASK)?);
+        let arguments = gpu.buffer(&arguments(0..most, true))?;
+        let index = gpu.buffer(&[0u32])?;
+        let number = gpu.buffer(&[most - 1])?;
+        let all = Pass {
+            colors: vec![Attachment::color(&image, CLEAR)],
+            size_px: SIZE_PX,
+            layers: 3,
+            ..Pass::default()
+        };
+        let those = Pass { view_mask: MASK, layers: 1, ..all.clone() };
+        let draw = |c: &Commands, pipeline, number| {
+            c.bind_graphics(pipeline);
+            c.index_buffer(&index, vk::IndexType::UINT32);
+            draw_indirect(c, (&arguments, 0), number, most, true);
+        };
+        gpu.submit(|c| {
+            // The first layer, and nothing in the others; then all of them, which are cleared before.
+            c.render(&all, |c| draw(c, &plain, None));
+            c.render(&those, |c| draw(c, &several, Some(&number)));
+        })?;
+        let pixels = gpu.read_image(&image, 0, 3 * 4 * PIXELS as usize)?;
+        let drawn = expected(most - 1, most);
+        let right = [&drawn[..], &cleared(), &drawn].concat();
+        let picture = Output::cpu("picture", &pixels, &right, Rule::Bits);
+        Ok(vec![picture.picture([width, 3 * height])])
+    })
+}
+
+/// Draws whose arguments commands overwrite between two renderings; the command buffer is submitted twice.
+fn rewritten(most: u32) -> Case {
+    let about = "arguments that change between the draws of a command buffer";
+    Case::new(format!("many/rewritten_{most}"), about, shaders(), move |bench| {
+        let gpu = bench.gpu;
+        let pipeline = pipeline(bench, 0)?;
+        let buffer = gpu.output::<u32>(5 * most as usize)?;
+        let number = gpu.output::<u32>(1)?;
+        let image = super::canvas::target(bench)?;
+        let pass = super::canvas::onto(&image);
+        let again = Pass { colors: vec![pass.colors[0].loaded()], ..pass.clone() };
+        let counts = [most, most - 1];
+        let recorded = gpu.record(|c| {
+            for (pass, k) in [(&pass, 0), (&again, 1)] {
+                let draws = arguments(k * most..(k + 1) * most, false);
+                c.update(&buffer, &draws);
+                c.update(&number, &[counts[k as usize]]);
+                c.render(pass, |c| {
+                    c.bind_graphics(&pipeline);
+                    draw_indirect(c, (&buffer, 0), Some(&number), most, false);
+                    // Two commands with arguments of one barrier.
+                    draw_indirect(c, (&buffer, 1), None, most - 1, false);
+                });
+            }
+        })?;
+        let mut right = cleared();
+        for (k, count) in (0..).zip(counts) {
+            add(&mut right, k * most, count);
+            add(&mut right, k * most + 1, most - 1);
+        }
+        let mut outputs = Vec::new();
+        for _ in 0..2 {
+            gpu.submit_all(&[recorded])?;
+            let pixels = gpu.read_image(&image, 0, 4 * PIXELS as usize)?;
+            outputs.push(Output::cpu("picture", &pixels, &right, Rule::Bits).picture(SIZE_PX));
+        }
+        // SAFETY: the submissions are over.
+        unsafe { gpu.device.free_command_buffers(gpu.command_pool, &[recorded]) };
+        Ok(outputs)
+    })
+}
+
+/// Draws that blend with constants, before and after work that is no drawing.
+fn constants() -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "blend constants that are set once, with a dispatch between the draws";
+    Case::new("many/constants", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let blend = vk::PipelineColorBlendAttachmentState {
+            blend_enable: vk::TRUE,
+            src_color_blend_factor: vk::BlendFactor::CONSTANT_COLOR,
+            dst_color_blend_factor: vk::BlendFactor::ONE,
+            src_alpha_blend_factor: vk::BlendFactor::ONE,
+            color_write_mask: vk::ColorComponentFlags::RGBA,
+            ..Default::default()
+        };
+        let state = State {
+            topology: vk::PrimitiveTopology::TRIANGLE_STRIP,
+            blend: vec![blend],
+            blend_constants: [0.25, 0.5, 0.75, 1.0],
+            ..mesh_state()
+        };
+        let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
+        let list = vertices(bench, &band(13))?;
+        let written = gpu.output::<u32>(4)?;
+        let image = super::canvas::target(bench)?;
+        let pass = super::canvas::onto(&image);
+        let again = Pass { colors: vec![pass.colors[0].loaded()], ..pass.clone() };
+        gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&list]);
+                c.draw(&pipeline, 6, 1);
+            });
+            c.update(&written, &[1, 2, 3, 4]);
+            // SAFETY: the pipeline and its vertex buffer are still bound.
+            c.render(&again, |c| unsafe { gpu.device.cmd_draw(c.handle, 7, 1, 6, 0) });
+        })?;
+        let pixels = gpu.read_image(&image, 0, 4 * PIXELS as usize)?;
+        Ok(vec![super::canvas::output(&pixels, super::canvas::nearly())])
     })
 }
 
@@ -165,6 +364,13 @@ pub fn cases() -> Vec<Case> {
             }
         }
     }
-    cases.extend([states(), tables()]);
+    for indexed in [false, true] {
+        cases.push(indirect("direct", MANY, Count::Direct, indexed));
+    }
+    // Few draws, some more, and many: drivers take other paths.
+    for most in [2, 6, 130] {
+        cases.extend([conditional(most), views(most), rewritten(most)]);
+    }
+    cases.extend([states(), tables(), constants()]);
     cases
 }

@@ -264,6 +264,15 @@ impl Commands<'_> {
         }
     }
 
+    /// Writes the first words of a buffer; barriers before and after order it with everything else.
+    pub fn update(&self, buffer: &Buffer, words: &[u32]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.barrier();
+        // SAFETY: this buffer is being recorded, and callers write no more than the buffer has.
+        unsafe { self.gpu.device.cmd_update_buffer(self.handle, buffer.handle, 0, &bytes) };
+        self.barrier();
+    }
+
     /// Everything before is visible to everything after.
     pub fn barrier(&self) {
         self.barrier_to(

@@ -174,6 +174,8 @@ pub struct Gpu {
     pub requires_subgroup_size: bool,
     /// Nanoseconds in a timestamp's tick.
     pub timestamp_period_ns: f32,
+    /// Maximum number of draws of an indirect command.
+    pub max_indirect_draws: u32,
     /// Extensions that are enabled.
     pub extensions: Vec<&'static CStr>,
     /// Whether shaders may have 64-bit floats.
@@ -264,7 +266,9 @@ impl Gpu {
             vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup).push_next(&mut sizes);
         // SAFETY: the chain is well formed and outlives the call.
         unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
-        let timestamp_period_ns = properties.properties.limits.timestamp_period;
+        let limits = properties.properties.limits;
+        let timestamp_period_ns = limits.timestamp_period;
+        let max_indirect_draws = limits.max_draw_indirect_count;
         let subgroup_size = subgroup.subgroup_size;
         let requires_subgroup_size = sizes.min_subgroup_size != sizes.max_subgroup_size
             && sizes.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE);
@@ -427,6 +431,7 @@ impl Gpu {
             subgroup_size,
             requires_subgroup_size,
             timestamp_period_ns,
+            max_indirect_draws,
             extensions,
             float64: core.shader_float64 != 0,
             reads_without_format: core.shader_storage_image_read_without_format != 0,
