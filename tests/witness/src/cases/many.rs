@@ -364,9 +364,7 @@ pub fn cases() -> Vec<Case> {
             }
         }
     }
-    for indexed in [false, true] {
-        cases.push(indirect("direct", MANY, Count::Direct, indexed));
-    }
+    cases.push(indirect("direct", MANY, Count::Direct, false));
     // Few draws, some more, and many: drivers take other paths.
     for most in [2, 6, 130] {
         cases.extend([conditional(most), views(most), rewritten(most)]);
