@@ -9,7 +9,7 @@ use tepui_sysval::SystemValue;
 /// Words of fast-access uniforms that instructions can name: four pages of 64.
 pub const MAX_FAU_WORDS: usize = 256;
 
-/// Words of uniform buffers that drivers with command streams copy there: four copies of the stream's registers.
+/// Words of uniform buffers that drivers copy there: four copies of a command stream's registers.
 pub const PUSHED_WORDS: u32 = 64;
 
 /// Maximum number of words that are numbers of the program.

@@ -28,7 +28,6 @@ use crate::device::{Device, Piece, packet};
 use crate::family::Mali;
 use crate::graphics::blend::Lowered;
 use crate::graphics::local::Locations;
-use crate::kernel::has_job_manager;
 use crate::limits::SUBGROUP_SIZE;
 use crate::pushed;
 use crate::texture::DESCRIPTOR_B;
@@ -389,7 +388,7 @@ impl Shader {
     /// When it does not compile.
     pub fn compile_ir(&self, mut ir: Ir) -> Result<Arc<Variant>> {
         let device = self.device()?;
-        let options = self.options(&device);
+        let options = self.options();
         let attributes = attributes(&ir);
         let program =
             tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
@@ -402,13 +401,12 @@ impl Shader {
         self.device.upgrade().ok_or_else(gone)
     }
 
-    fn options(&self, device: &Device) -> Options<'_> {
+    fn options(&self) -> Options<'_> {
         Options {
             layout: Some(&self.layout),
             robust: self.robust,
-            // A queue copies them; a job manager would need a job for each draw and dispatch.
+            pushed_words: PUSHED_WORDS,
             pushes_addresses: true,
-            pushed_words: if has_job_manager(device.kernel.chip) { 0 } else { PUSHED_WORDS },
             attribute_table: tables::ATTRIBUTES,
             ..Options::default()
         }
@@ -417,7 +415,7 @@ impl Shader {
     fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
         let device = self.device()?;
         let reads_samples = key.reads_samples();
-        let options = Options { each_sample: reads_samples, ..self.options(&device) };
+        let options = Options { each_sample: reads_samples, ..self.options() };
         let mut ir = self.ir.clone();
         if key.several_views {
             tepui_passes::multiview::run(&mut ir);

@@ -326,8 +326,7 @@ impl Encoder {
     }
 
     /// A program's fast-access uniforms. With parameters of indirect commands they are those of one draw or dispatch. With words of
-    /// uniform buffers alone, the queues of command streams share them up to a barrier, without which nothing may write to the
-    /// buffers.
+    /// uniform buffers alone, the next ones share them up to a barrier, without which nothing may write to the buffers.
     ///
     /// # Errors
     /// When there is no memory, or the program reads what the driver does not supply.
@@ -366,8 +365,8 @@ impl Encoder {
             return Ok(Uniforms { pointer: last.address | pairs, copies: Vec::new() });
         }
         let address = self.upload(bytes, FAU_ALIGN)?.address;
-        // Jobs of a chain depend on the job that copies, so that each has its own.
-        let is_shared = only_buffers && self.jobs.is_none();
+        // Of jobs, only draws come after each other, and so after the job that copies for the first.
+        let is_shared = only_buffers && (self.jobs.is_none() || stage != Stage::Compute);
         self.uploaded.copied[stage as usize] =
             is_shared.then(|| Copied { bytes: bytes.to_vec(), copies: copies.clone(), address });
         Ok(Uniforms { pointer: address | pairs, copies })

@@ -254,7 +254,8 @@ impl Encoder {
         let copies: Vec<[u64; 2]> = uniforms
             .iter()
             .flat_map(|u| {
-                let words = u.copies.iter().flat_map(|c| (0..c.count).map(|n| (c, u64::from(n))));
+                let words =
+                    u.copies.iter().flat_map(|c| (0..c.count).map(move |n| (c, u64::from(n))));
                 words.map(|(c, n)| [u.address() + 4 * (c.to as u64 + n), c.from + 4 * n])
             })
             .collect();
