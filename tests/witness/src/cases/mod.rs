@@ -26,6 +26,7 @@ mod late;
 mod many;
 mod map;
 mod memory;
+pub mod one_state;
 mod passes;
 mod pixels;
 mod queries;
@@ -69,6 +70,7 @@ pub fn all() -> Vec<Case> {
         geometry::cases(),
         draws::cases(),
         many::cases(),
+        one_state::cases(),
         stages::cases(),
         expanded::cases(),
         late::cases(),

@@ -278,7 +278,7 @@ impl Commands<'_> {
     }
 
     /// Sets all dynamic state to what `s` says.
-    pub(super) fn set_dynamic(&self, s: &State) {
+    pub fn set_dynamic(&self, s: &State) {
         let (instance, device, c) = (&self.gpu.instance, &self.gpu.device, self.handle);
         let input = ext::vertex_input_dynamic_state::Device::new(instance, device);
         let more = ext::extended_dynamic_state3::Device::new(instance, device);

@@ -8,12 +8,17 @@ use tepui_intel_isa::Generation;
 use tepui_witness::compile::mesa_tool;
 use tepui_witness::jobs::Driver;
 
-/// The command that gives a program the GPU as `verb` says, the words behind `tepui`, up to the program.
+/// The command that gives a program the GPU as `verb` says, the words behind `tepui`, up to the program; with ANV.
 pub fn on_gpu(verb: &[&str]) -> Command {
+    on_gpu_with(verb, "anv")
+}
+
+/// The same with another of Mesa's drivers, or `none`.
+fn on_gpu_with(verb: &[&str], icd: &str) -> Command {
     let tepui = Path::new(env!("CARGO_BIN_EXE_witness")).with_file_name("tepui");
     assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());
     let mut command = Command::new(&tepui);
-    command.args(verb).arg("--").arg(mesa_tool()).args(["run", "--icd", "anv", "--"]);
+    command.args(verb).arg("--").arg(mesa_tool()).args(["run", "--icd", icd, "--"]);
     command.env("MESA_SHADER_CACHE_DISABLE", "true");
     command
 }
@@ -23,6 +28,14 @@ pub fn witness(verb: &[&str], cases: &[&str]) -> Command {
     let mut command = on_gpu(verb);
     command.arg(env!("CARGO_BIN_EXE_witness"));
     command.args(["run", "--device", Driver::Skylake.device()]).args(cases);
+    command
+}
+
+/// Command that runs cases of the witness on Tepui's driver.
+pub fn own_witness(verb: &[&str], cases: &[&str]) -> Command {
+    let mut command = on_gpu_with(verb, "none");
+    command.arg(env!("CARGO_BIN_EXE_witness"));
+    command.args(["run", "--device", Driver::Skylake.device(), "--exact"]).args(cases);
     command
 }
 
