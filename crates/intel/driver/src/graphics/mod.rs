@@ -300,7 +300,8 @@ pub static RULES: &[Rule] = &[
         BOTH,
         pixel::fragment,
     ),
-    packets("samples", any(&[Groups::SAMPLES, Groups::SAMPLE_MASK]), NONE, pixel::samples),
+    packets("samples", Groups::SAMPLES, NONE, pixel::samples),
+    packets("sample mask", Groups::SAMPLE_MASK, NONE, pixel::sample_mask),
     packets(
         "sample pattern",
         any(&[Groups::SAMPLES, Groups::SAMPLE_LOCATIONS, Groups::SAMPLE_LOCATIONS_ENABLE]),

@@ -84,12 +84,16 @@ fn early_tests(info: &FragmentInfo) -> u32 {
     }
 }
 
-/// 3DSTATE_MULTISAMPLE and 3DSTATE_SAMPLE_MASK.
+/// 3DSTATE_MULTISAMPLE.
 pub fn samples(c: &Context<'_>, out: &mut Out) -> Result<()> {
     out.put(&State3dMultisample {
         number_of_multisamples: c.state.samples.max(1).trailing_zeros(),
         ..State3dMultisample::default()
-    })?;
+    })
+}
+
+/// 3DSTATE_SAMPLE_MASK.
+pub fn sample_mask(c: &Context<'_>, out: &mut Out) -> Result<()> {
     out.put(&State3dSampleMask { sample_mask: c.state.sample_mask & 0xffff })
 }
 
