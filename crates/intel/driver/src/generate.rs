@@ -57,7 +57,7 @@ push_words! {
         pub jump: u32,
     }
 
-    /// What the program reads in memory, as it is known only once the commands after the draws are recorded.
+    /// The words that the program reads in memory, known only once the commands after the draws are recorded.
     pub struct Ends {
         /// Address of the commands after all draws.
         pub end: Long,

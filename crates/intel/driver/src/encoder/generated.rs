@@ -45,7 +45,7 @@ const RING_START_B: u64 = 64;
 /// General registers of the command streamer. source: genxml, CS_GPR
 const GENERAL: [u64; 2] = [0x2600, 0x2608];
 
-/// How an indirect draw is encoded.
+/// The encoding of an indirect draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Each draw loads registers.
