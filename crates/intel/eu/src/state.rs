@@ -133,7 +133,7 @@ impl Thread {
         }
     }
 
-    /// Enables the checker, which reports uses of registers that were never written ([`MessageUnit::found`]).
+    /// Enables the checker, which reports uses of registers that were never written ([`crate::MessageUnit::found`]).
     /// Programs are not translated for such threads.
     #[must_use]
     pub fn checked(self) -> Thread {
@@ -146,7 +146,7 @@ impl Thread {
         Thread { counts: Some(Counts::default()), ..self }
     }
 
-    /// Tells the message unit of each instruction before it executes ([`MessageUnit::observe`]). Programs are not translated for
+    /// Tells the message unit of each instruction before it executes ([`crate::MessageUnit::observe`]). Programs are not translated for
     /// such threads.
     #[must_use]
     pub fn observed(self) -> Thread {
