@@ -16,7 +16,7 @@ const DEPTH: &str = "3DSTATE_WM_DEPTH_STENCIL";
 const PS_BLEND: &str = "3DSTATE_PS_BLEND";
 const BLEND: &str = "3DSTATE_BLEND_STATE_POINTERS";
 const SF_VIEWPORT: &str = "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP";
-/// What follows from another fragment program, or from none.
+/// Packets of the fragment program, or of its absence.
 const PROGRAM: [&str; 3] = ["3DSTATE_WM", "3DSTATE_PS", "3DSTATE_PS_EXTRA"];
 const TABLES: [&str; 3] = [
     "3DSTATE_CONSTANT_PS",

@@ -167,9 +167,11 @@ fn list(path: &Path) -> Result<(), String> {
         };
         let size = drawn_size(process, start).ok().flatten();
         let size = size.map_or(String::new(), |[w, h]| format!(" {w} x {h},"));
-        let replayed = replayer.start(session, start);
-        let reports = replayed.as_ref().map_or(&[][..], |replayed| &replayed.reports).to_vec();
-        let result = match replayed.and_then(|replayed| replayed.result) {
+        let (result, reports) = match replayer.start(session, start) {
+            Ok(replayed) => (replayed.result, replayed.reports),
+            Err(e) => (Err(e), Vec::new()),
+        };
+        let result = match result {
             Ok(counts) => {
                 counts.iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", ")
             }

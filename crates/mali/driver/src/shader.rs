@@ -100,9 +100,9 @@ pub struct Variant {
     data: u64,
     /// Words of fast-access uniforms.
     pub fau: Vec<FauWord>,
-    /// Those of them that are words of uniform buffers.
+    /// Words of uniform buffers among them.
     pub pushed: Vec<pushed::Words>,
-    /// Those of them that are addresses of buffers.
+    /// Addresses of buffers among them.
     pub addresses: Vec<pushed::Address>,
     /// Buffers with dynamic offsets in the driver's table.
     pub dynamic: Dynamic,

@@ -13,7 +13,7 @@ pub fn on_gpu(verb: &[&str]) -> Command {
     on_gpu_with(verb, "anv")
 }
 
-/// The same with another of Mesa's drivers, or `none`.
+/// Command that runs a program on one of Mesa's drivers, or with `none`, through a verb of `tepui`.
 fn on_gpu_with(verb: &[&str], icd: &str) -> Command {
     let tepui = Path::new(env!("CARGO_BIN_EXE_witness")).with_file_name("tepui");
     assert!(tepui.exists(), "{}: missing; build it first: cargo build -p tepui", tepui.display());

@@ -1,8 +1,7 @@
 //! The encoder: command streams or chains of jobs, and the state that they point to.
 //!
-//! What is common to all GPUs is gathered here: state, descriptors, inputs of programs ([`draw`], [`compute`], [`rendering`],
-//! [`inputs`]). How a draw, a dispatch and a rendering are executed is in [`streams`] for command streams (v10) and in [`jobs`] for a
-//! job manager (v9).
+//! State, descriptors and inputs of programs are gathered here for all GPUs ([`draw`], [`compute`], [`rendering`], [`inputs`]).
+//! [`streams`] executes draws, dispatches and renderings by command streams (v10), [`jobs`] by a job manager (v9).
 //!
 //! A command buffer owns its memory until it is reset. Streams are gathered on the host and copied to the GPU at the end of the
 //! recording; jobs are written where they run.
