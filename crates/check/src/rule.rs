@@ -210,6 +210,11 @@ rules! {
     "Put a stall of the command streamer (Intel), a barrier block (AGX), or a WAIT, sync object or dependency of a job (Mali) between \
      the two: look at the stage masks of the barrier."
 
+    "command-order" Error Command [Intel] "a command needs another one before it":
+    "The hardware takes some changes of state only after others: flushes before another pipeline is selected, constants before the \
+     binding table that makes them take effect, and what workarounds ask for. Without that, silicon may hang or use old state.";
+    "Emit what the finding names before the command; docs/checker.md lists all restrictions."
+
     "finished-job" Error Command [Mali] "a job is submitted again as it is":
     "The header of the job says that it has ended: the hardware has executed it before. What it does with such a job is unknown.";
     "Clear the first 16 bytes of the header before the chain is submitted again."

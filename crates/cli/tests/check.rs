@@ -110,14 +110,20 @@ fn assembly_is_run_and_debugged() {
     assert!(text(&got.stderr).contains("wrong.s: line 2"), "{got:?}");
 }
 
+/// A page with a table in its place.
+fn with_table(page: &str, name: &str, table: &str) -> String {
+    let start = format!("<!-- {name} -->\n");
+    let (before, rest) = page.split_once(&start).expect("a place for the table");
+    let (_, after) = rest.split_once("<!-- end -->").expect("the end of the table");
+    format!("{before}{start}{table}<!-- end -->{after}")
+}
+
 #[test]
 fn the_page_has_the_rules() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/checker.md");
     let page = std::fs::read_to_string(&path).expect("the page is there");
-    let (before, rest) = page.split_once("<!-- rules -->\n").expect("a place for the rules");
-    let (_, after) = rest.split_once("<!-- end -->").expect("the end of the rules");
-    let wanted =
-        format!("{before}<!-- rules -->\n{}<!-- end -->{after}", tepui_check::rule::table());
+    let wanted = with_table(&page, "rules", &tepui_check::rule::table());
+    let wanted = with_table(&wanted, "restrictions", &tepui_intel_model::restriction_table());
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, wanted).expect("the page can be written");
     } else {

@@ -171,22 +171,27 @@ pub enum Mode {
     Compute,
 }
 
-/// The PIPE_CONTROLs of bits, and the bits that have to wait for the other mode. `word` is the address of a word that nothing
-/// reads.
+/// The PIPE_CONTROLs of bits, and the bits that have to wait for the other mode. `mode` is none at the beginning of a command
+/// buffer, which follows any other. `word` is the address of a word that nothing reads.
 pub fn controls(
     generation: Generation,
-    mode: Mode,
+    mode: Option<Mode>,
     bits: Flush,
     word: u64,
 ) -> (Vec<PipeControl>, Flush) {
     // Wa_1606932921: flushes of the 3D pipeline's caches do not wake up in the mode of dispatches.
-    let graphics_only =
-        Flush::DEPTH | Flush::RENDER | Flush::TILE | Flush::DEPTH_STALL | Flush::VERTICES;
+    let graphics_only = Flush::DEPTH
+        | Flush::RENDER
+        | Flush::TILE
+        | Flush::DEPTH_STALL
+        | Flush::SCOREBOARD
+        | Flush::VERTICES;
     let later = match (generation, mode) {
-        (Generation::Gen12, Mode::Compute) => bits & graphics_only,
+        (Generation::Gen12, Some(Mode::Compute)) => bits & graphics_only,
         _ => Flush::empty(),
     };
     let bits = bits.difference(later);
+    let may_compute = mode != Some(Mode::Graphics);
     let mut all = Vec::new();
     let ends = bits & (Flush::WRITE_BACK | Flush::STALLS);
     let starts = bits & Flush::INVALIDATE;
@@ -205,7 +210,7 @@ pub fn controls(
         }
         let writes = c.post_sync_operation != PostSyncOperation::NoWrite;
         // WaStallBeforePostSyncOpOnGPGPU.
-        if generation == Generation::Gen9 && mode == Mode::Compute && writes {
+        if generation == Generation::Gen9 && may_compute && writes {
             all.push(PipeControl {
                 command_streamer_stall_enable: true,
                 // A stall wants another bit. source: SKL PRM volume 2a, PIPE_CONTROL, "CS Stall"
@@ -224,12 +229,11 @@ pub fn controls(
                 c.post_sync_operation = PostSyncOperation::WriteImmediateData;
                 c.address = word;
             }
-            // source: SKL PRM volume 2a, PIPE_CONTROL, "Texture Cache Invalidation Enable" with GPGPU workloads
-            let stalls = starts.intersects(Flush::TEXTURES | Flush::VERTICES);
-            if mode == Mode::Compute && stalls {
-                c.command_streamer_stall_enable = true;
-                c.stall_at_pixel_scoreboard = true;
-            }
+        }
+        // source: SKL PRM volume 2a, PIPE_CONTROL, "Texture Cache Invalidation Enable" with GPGPU workloads
+        if may_compute && starts.intersects(Flush::TEXTURES | Flush::VERTICES) {
+            c.command_streamer_stall_enable = true;
+            c.stall_at_pixel_scoreboard = generation == Generation::Gen9;
         }
         all.push(c);
     }
@@ -317,7 +321,7 @@ mod tests {
     #[test]
     fn write_backs_arrive_before_invalidations() {
         let bits = Flush::DATA | Flush::TEXTURES;
-        let (all, later) = controls(Generation::Gen9, Mode::Graphics, bits, 64);
+        let (all, later) = controls(Generation::Gen9, Some(Mode::Graphics), bits, 64);
         assert_eq!((all.len(), later), (2, Flush::empty()));
         let (flush, invalidation) = (&all[0], &all[1]);
         assert!(flush.dc_flush_enable && flush.command_streamer_stall_enable);
@@ -326,37 +330,40 @@ mod tests {
         assert_eq!(flush.address, 64);
         assert!(invalidation.texture_cache_invalidation_enable && !invalidation.dc_flush_enable);
         // A write-back that nothing waits for takes one command without a stall.
-        let (all, _) = controls(Generation::Gen9, Mode::Graphics, Flush::RENDER, 64);
+        let (all, _) = controls(Generation::Gen9, Some(Mode::Graphics), Flush::RENDER, 64);
         assert_eq!(all.len(), 1);
         assert!(!all[0].command_streamer_stall_enable);
-        assert!(controls(Generation::Gen9, Mode::Compute, Flush::empty(), 0).0.is_empty());
+        assert!(controls(Generation::Gen9, Some(Mode::Compute), Flush::empty(), 0).0.is_empty());
     }
 
     #[test]
     fn workarounds_of_skylake() {
         // WaPipeControlBeforeVFCacheInvalidationEnable.
-        let (all, _) = controls(Generation::Gen9, Mode::Graphics, Flush::VERTICES, 64);
+        let (all, _) = controls(Generation::Gen9, Some(Mode::Graphics), Flush::VERTICES, 64);
         assert_eq!(all.len(), 2);
         assert_eq!(all[0], PipeControl::default());
         assert_eq!(all[1].post_sync_operation, PostSyncOperation::WriteImmediateData);
         // WaStallBeforePostSyncOpOnGPGPU.
-        let (all, _) = controls(Generation::Gen9, Mode::Compute, Flush::DATA | Flush::STALL, 64);
+        let (all, _) =
+            controls(Generation::Gen9, Some(Mode::Compute), Flush::DATA | Flush::STALL, 64);
         assert_eq!(all.len(), 2);
         assert!(all[0].command_streamer_stall_enable && all[0].stall_at_pixel_scoreboard);
         assert_eq!(all[0].post_sync_operation, PostSyncOperation::NoWrite);
         // Texture invalidation with dispatches.
-        let (all, _) = controls(Generation::Gen9, Mode::Compute, Flush::TEXTURES, 64);
-        assert!(all[0].command_streamer_stall_enable);
+        for generation in [Generation::Gen9, Generation::Gen12] {
+            let (all, _) = controls(generation, Some(Mode::Compute), Flush::TEXTURES, 64);
+            assert!(all[0].command_streamer_stall_enable);
+        }
     }
 
     #[test]
     fn workarounds_of_tiger_lake() {
         // Wa_1409600907.
-        let (all, _) = controls(Generation::Gen12, Mode::Graphics, Flush::DEPTH, 64);
+        let (all, _) = controls(Generation::Gen12, Some(Mode::Graphics), Flush::DEPTH, 64);
         assert!(all[0].depth_stall_enable);
         // Wa_1606932921.
         let bits = Flush::RENDER | Flush::HDC | Flush::VERTICES;
-        let (all, later) = controls(Generation::Gen12, Mode::Compute, bits, 64);
+        let (all, later) = controls(Generation::Gen12, Some(Mode::Compute), bits, 64);
         assert_eq!(later, Flush::RENDER | Flush::VERTICES);
         assert!(!all[0].render_target_cache_flush_enable && all[0].hdc_pipeline_flush_enable);
     }

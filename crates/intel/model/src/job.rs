@@ -52,11 +52,13 @@ pub enum ReportKind {
     MissingInvalidate,
     /// Access of memory that an earlier command may access later.
     MissingWait,
+    /// Command that needs another one before it.
+    CommandOrder,
 }
 
 impl ReportKind {
     /// All kinds.
-    pub const ALL: [ReportKind; 7] = [
+    pub const ALL: [ReportKind; 8] = [
         ReportKind::UnwrittenRegister,
         ReportKind::UnwrittenLocal,
         ReportKind::UnwrittenMemory,
@@ -64,6 +66,7 @@ impl ReportKind {
         ReportKind::MissingFlush,
         ReportKind::MissingInvalidate,
         ReportKind::MissingWait,
+        ReportKind::CommandOrder,
     ];
 
     /// The name of the rule that is broken, as in `tepui_check`'s table.
@@ -77,6 +80,7 @@ impl ReportKind {
             ReportKind::MissingFlush => "missing-flush",
             ReportKind::MissingInvalidate => "missing-invalidate",
             ReportKind::MissingWait => "missing-wait",
+            ReportKind::CommandOrder => "command-order",
         }
     }
 
@@ -84,7 +88,8 @@ impl ReportKind {
     /// names of both, and a number for the pair in place of the address.
     #[must_use]
     pub fn is_about_commands(self) -> bool {
-        let order = [Self::MissingFlush, Self::MissingInvalidate, Self::MissingWait];
+        let order =
+            [Self::MissingFlush, Self::MissingInvalidate, Self::MissingWait, Self::CommandOrder];
         order.contains(&self)
     }
 }

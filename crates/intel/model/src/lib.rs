@@ -20,6 +20,7 @@
 //! | `format` | surface formats |
 //! | `tiled_resources` | page tables of clients for sparse images and buffers (Gen12) |
 //! | `order` | checker of caches, flushes and stalls |
+//! | `restrictions` | checker of the order of commands |
 //! | `relaxed` | execution in another order that the events of a batch allow |
 //! | `picture` | contents of render targets, for tools |
 //! | `watch` | observers of the instructions of threads |
@@ -41,6 +42,7 @@ mod program;
 mod registers;
 mod relaxed;
 mod render;
+mod restrictions;
 mod stream;
 mod tiled_resources;
 mod watch;
@@ -52,5 +54,6 @@ pub use job::{
 };
 pub use picture::Picture;
 pub use registers::Registers;
+pub use restrictions::{RESTRICTIONS, Restriction, table as restriction_table};
 pub use tepui_order::{Removals, spaced};
 pub use watch::{Access, MemorySpace, Step, ThreadPlace, Watch};

@@ -17,7 +17,8 @@ use tepui_order::{
 };
 use tepui_softgpu::AccessObserver;
 
-use crate::job::{ProgramPoint, Report, ReportKind};
+use crate::job::{JobFault, ProgramPoint, Report, ReportKind};
+use crate::restrictions::{Restriction, Restrictions};
 
 /// Units that access memory, by their index in [`GEN9`] and [`GEN12`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +176,9 @@ struct State {
     commands: HashMap<u32, (u64, &'static str)>,
     /// The sequence, if its events are to be removed one at a time.
     trace: Option<Trace>,
+    /// The order of the batch's commands, and the reports about it.
+    restrictions: Restrictions,
+    reports: Vec<Report>,
     /// The time of the command that is executed, and whether a batch runs.
     now: u32,
     runs: bool,
@@ -203,7 +207,15 @@ impl OrderChecker {
     pub fn new(generation: Generation, removals: Option<usize>) -> OrderChecker {
         let tracker = Tracker::new(table(generation));
         let trace = removals.map(|_| Trace::default());
-        let state = State { tracker, commands: HashMap::new(), trace, now: 0, runs: false };
+        let state = State {
+            tracker,
+            commands: HashMap::new(),
+            trace,
+            restrictions: Restrictions::new(generation),
+            reports: Vec::new(),
+            now: 0,
+            runs: false,
+        };
         let max_removals = removals.unwrap_or(0);
         OrderChecker { generation, max_removals, state: Mutex::new(state), batch: Mutex::new(()) }
     }
@@ -214,6 +226,8 @@ impl OrderChecker {
         state.tracker.restart();
         state.commands.clear();
         state.trace.iter_mut().for_each(Trace::clear);
+        state.restrictions = Restrictions::new(self.generation);
+        state.reports.clear();
         state.runs = true;
     }
 
@@ -237,10 +251,35 @@ impl OrderChecker {
         }
     }
 
+    /// Compares the command with the restrictions on the order of commands.
+    ///
+    /// # Errors
+    /// Those of `compare`.
+    pub fn restrict(
+        &self,
+        compare: impl FnOnce(&mut Restrictions) -> Result<(), JobFault>,
+    ) -> Result<(), JobFault> {
+        let mut state = lock(&self.state);
+        let result = compare(&mut state.restrictions);
+        for restriction in state.restrictions.take() {
+            let report = state.restriction_report(restriction);
+            state.reports.push(report);
+        }
+        result
+    }
+
     /// Handles the flushes, invalidations and stalls of a PIPE_CONTROL.
     pub fn pipe_control(&self, control: &PipeControl) {
         let mut state = lock(&self.state);
-        events(self.generation, control, |event| {
+        let mut control = *control;
+        if !state.restrictions.has_pixels() {
+            control.render_target_cache_flush_enable = false;
+            control.depth_cache_flush_enable = false;
+            control.depth_stall_enable = false;
+            control.tile_cache_flush_enable = false;
+            control.vf_cache_invalidation_enable = false;
+        }
+        events(self.generation, &control, |event| {
             state.tracker.event(event);
             state.trace.iter_mut().for_each(|trace| trace.event(event));
         });
@@ -261,7 +300,8 @@ impl OrderChecker {
         let mut state = lock(&self.state);
         state.runs = false;
         let hazards = state.tracker.take();
-        let reports = hazards.iter().map(|hazard| state.report(self.generation, hazard)).collect();
+        let hazards = hazards.iter().map(|hazard| state.report(self.generation, hazard));
+        let reports = hazards.chain(state.reports.iter().cloned()).collect();
         let trace = state.trace.as_ref();
         let removals = trace.and_then(|trace| {
             trace.removals(table(self.generation), REMOVAL_SEEDS, self.max_removals)
@@ -278,6 +318,24 @@ impl State {
         self.now = now;
         if let Some(command) = self.commands.get(&before).copied() {
             self.commands.insert(now, command);
+        }
+    }
+
+    fn restriction_report(&self, restriction: &'static Restriction) -> Report {
+        let (address, name) = self.commands.get(&self.now).copied().unwrap_or_default();
+        let Restriction { name: rule, needs, source, .. } = restriction;
+        let mut hasher = std::hash::DefaultHasher::new();
+        (rule, name).hash(&mut hasher);
+        Report {
+            kind: ReportKind::CommandOrder,
+            what: format!(
+                "{name} at {address:#x} breaks a restriction, {rule}: {needs} ({source})"
+            ),
+            at: ProgramPoint {
+                program: hasher.finish(),
+                offset: 0,
+                text: format!("{name}, {rule}"),
+            },
         }
     }
 

@@ -59,6 +59,15 @@ const MALI: &str = "TEPUI_WITNESS_MALI";
 /// The variable that selects rows of [`TESTED`]: their names, with commas between.
 const ROWS: &str = "TEPUI_PROGRAMS_ON";
 
+/// The variable with further options of `tepui shim` and `tepui run`, such as `--check` or `--relaxed 1`, with spaces between.
+const OPTIONS: &str = "TEPUI_PROGRAMS_WITH";
+
+/// The options of [`OPTIONS`].
+fn options() -> Vec<String> {
+    let value = std::env::var(OPTIONS).unwrap_or_default();
+    value.split_whitespace().map(str::to_owned).collect()
+}
+
 /// Mesa's drivers that draw on the CPU: lavapipe (Vulkan) and llvmpipe (OpenGL).
 pub const REFERENCE: Driver = Driver {
     name: "cpu",
@@ -173,6 +182,15 @@ const NOT_ON_SKYLAKE: &[(&str, &str)] = &[(
     "Mesa shares sync objects with an X server that has DRI3 1.4; the shim's stay in their process",
 )];
 
+/// ANV, zink over it and `iris` on the virtual Tiger Lake.
+const TIGER_LAKE: Driver = Driver {
+    name: "tgl",
+    gpu: Some("tgl"),
+    device: "Iris Xe Graphics",
+    left_out: &[NOT_ON_SKYLAKE],
+    ..SKYLAKE
+};
+
 /// PanVK on the virtual Mali-G610: arm64 programs, emulated.
 const MALI_G610: Driver = Driver {
     name: "mali-g610",
@@ -225,6 +243,7 @@ pub const TESTED: &[Driver] = &[
         environment: &[("INTEL_DEBUG", "noccs,nohiz,nofc")],
         ..SKYLAKE
     },
+    TIGER_LAKE,
     MALI_G610,
 ];
 
@@ -250,7 +269,7 @@ impl Driver {
         wrapper: &[&OsStr],
     ) -> Result<(), String> {
         let gpu = self.gpu.ok_or("the CPU has no render node")?;
-        command.arg(built("tepui")?).args(["shim", "--gpu", gpu, "--"]);
+        command.arg(built("tepui")?).args(["shim", "--gpu", gpu]).args(options()).arg("--");
         command.arg(mesa).args(["weston", "--gl"]).args(weston).arg("--").args(wrapper);
         self.name_library(command, directory)?;
         self.run(command, mesa);
@@ -260,7 +279,7 @@ impl Driver {
     /// Version of [`Driver::start`] for a program that looks for a render node.
     pub fn start_with_node(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
         if let Some(gpu) = self.gpu {
-            command.arg(built("tepui")?).arg(self.command).args(["--gpu", gpu]);
+            command.arg(built("tepui")?).arg(self.command).args(["--gpu", gpu]).args(options());
             command.args(self.is_own().then_some("--gl")).arg("--");
         }
         self.run(command, mesa);
@@ -283,7 +302,11 @@ impl Driver {
     /// Extends a command by the words that select this driver for the rest of the command.
     pub fn start(&self, command: &mut Command, mesa: &Path) -> Result<(), String> {
         if let Some(gpu) = self.gpu {
-            command.arg(built("tepui")?).args([self.command, "--gpu", gpu, "--"]);
+            command
+                .arg(built("tepui")?)
+                .args([self.command, "--gpu", gpu])
+                .args(options())
+                .arg("--");
         }
         self.run(command, mesa);
         Ok(())

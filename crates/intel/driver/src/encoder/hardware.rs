@@ -122,9 +122,8 @@ impl Encoder {
         if bits.is_empty() {
             return Ok(());
         }
-        let mode = self.hardware.mode.unwrap_or(Mode::Graphics);
         let word = self.device.dropped_word();
-        let (list, later) = controls(self.device.generation(), mode, bits, word);
+        let (list, later) = controls(self.device.generation(), self.hardware.mode, bits, word);
         self.hardware.pending = later;
         list.iter().try_for_each(|c| self.emit(c))
     }

@@ -8,6 +8,7 @@
 mod gen12;
 mod late;
 mod mi;
+mod restrict;
 mod state;
 mod walker;
 
@@ -159,6 +160,9 @@ impl<'a> Stream<'a> {
             order.name(info.name);
         }
         let command = Command { info, bytes, revision: self.context.revision() };
+        if let Some(order) = &self.gpu.order {
+            order.restrict(|restrictions| self.restrict(restrictions, &command))?;
+        }
         match info.name {
             name if name.starts_with("MI_") => self.mi(&command),
             "PIPE_CONTROL" => self.pipe_control(&command),
