@@ -228,7 +228,8 @@ mod tests {
         kind: PrimitiveKind,
         size_px: f32,
     ) -> Option<Shape> {
-        let outline = Outline { kind, size_px, primitive: 0, centre_only: false };
+        let outline =
+            Outline { kind, size_px, primitive: 0, centre_only: false, rectangular: false };
         Shape::new(grid, xy, &outline, &limits(None))
     }
 
@@ -269,6 +270,7 @@ mod tests {
                     size_px: 0.75,
                     primitive: 0,
                     centre_only: round % 3 == 0,
+                    rectangular: false,
                 };
                 let known = Shape::new(&GRID, xy, &outline, &limits(Some(samples.extent())));
                 let Some(any) = Shape::new(&GRID, xy, &outline, &limits(None)) else { continue };

@@ -57,6 +57,8 @@ pub struct Outline {
     pub primitive: u32,
     /// Coverage is decided at the centre of a pixel for all its samples.
     pub centre_only: bool,
+    /// A line is a rectangle, as Vulkan has strict lines, instead of a parallelogram.
+    pub rectangular: bool,
 }
 
 impl Shape {
@@ -81,6 +83,9 @@ impl Shape {
                     [x - half, y + half],
                 ];
                 (corners, 4)
+            }
+            PrimitiveKind::Line if outline.rectangular => {
+                (rectangle(grid, p, q, outline.size_px)?, 4)
             }
             PrimitiveKind::Line => (line(grid, p, q, outline.size_px), 4),
         };
@@ -131,6 +136,21 @@ impl Shape {
 /// Half a size in sub-pixels, at least one.
 fn radius(grid: &Grid, size_px: f32) -> i32 {
     ((f64::from(size_px) * grid.pixel() as f64 / 2.0).round() as i32).clamp(1, 1 << 20)
+}
+
+/// A line as a rectangle: its ends are cut at right angles. None if it has no direction.
+fn rectangle(grid: &Grid, p: [i32; 2], q: [i32; 2], width_px: f32) -> Option<[[i32; 2]; 4]> {
+    let half = f64::from(width_px) * grid.pixel() as f64 / 2.0;
+    let along = [0, 1].map(|axis| f64::from(q[axis]) - f64::from(p[axis]));
+    let length = along[0].hypot(along[1]);
+    if length == 0.0 {
+        return None;
+    }
+    let limit = f64::from(1 << 20);
+    let across =
+        [-along[1], along[0]].map(|v| (v * half / length).round().clamp(-limit, limit) as i32);
+    let moved = |[x, y]: [i32; 2], sign: i32| [x + sign * across[0], y + sign * across[1]];
+    Some([moved(p, -1), moved(q, -1), moved(q, 1), moved(p, 1)])
 }
 
 /// A line as the parallelogram that Vulkan allows where lines are not strict: its ends are cut

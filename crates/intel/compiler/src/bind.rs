@@ -190,12 +190,10 @@ impl BindMap {
             return;
         }
         [false, true].into_iter().for_each(|high| self.add(Constant::SetAddress(r.set, high)));
-        if placed.dynamic {
-            let (set, binding) = (r.set, r.binding);
-            (0..r.count).for_each(|element| {
-                self.add(Constant::DynamicOffset { set, binding, element });
-            });
-        }
+        let (set, binding) = (r.set, r.binding);
+        (0..placed.dynamic).for_each(|element| {
+            self.add(Constant::DynamicOffset { set, binding, element });
+        });
     }
 
     /// The placement of a binding in the memory of its set.

@@ -553,6 +553,7 @@ fn selected<const W: u8>(
     scalars: bool,
     after: &mut dyn FnMut(&'static str, Snapshot<'_>),
 ) -> Result<Selected> {
+    let has_scalars = scalars;
     let mut map = BindMap::new(s, options.sets, stage.surfaces())?;
     let scalars = scalars.then(|| scalars::Scalars::new(s));
     let select::Selection { mut f, ending, value_locations } =
@@ -560,6 +561,8 @@ fn selected<const W: u8>(
     after("select", Snapshot::Mir(&f));
     phis::run(&mut f);
     cse::run::<Eu<W>>(&mut f, |f, i| match &f.insts[i].op {
+        // Addresses are not spilled; what they are made of is.
+        mir::MOp::Isa(mir::Inst { op: mir::Op::Address, .. }) => has_scalars,
         mir::MOp::Isa(inst) => mir::is_shared(inst),
         _ => false,
     });

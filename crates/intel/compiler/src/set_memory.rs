@@ -77,8 +77,9 @@ pub struct SetBinding {
     /// Whether all accesses read the record: the descriptors may be updated after the command that uses them was
     /// recorded. Inline uniform blocks and buffers with dynamic offsets never are.
     pub bindless: bool,
-    /// Whether a dynamic offset is added to the address of each buffer ([`crate::Constant::DynamicOffset`]).
-    pub dynamic: bool,
+    /// Number of buffers to whose addresses dynamic offsets are added ([`crate::Constant::DynamicOffset`]): all descriptors of the
+    /// binding, or 0. Shaders may declare arrays without a size.
+    pub dynamic: u32,
 }
 
 /// Places the bindings that a shader declares, in the order of their numbers: what a program is compiled for when no
@@ -107,7 +108,7 @@ pub fn placement(s: &Shader) -> Vec<SetBinding> {
                     offset,
                     stride,
                     bindless: false,
-                    dynamic: false,
+                    dynamic: 0,
                 });
                 at = end(at);
             }

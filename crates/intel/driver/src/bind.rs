@@ -48,7 +48,7 @@ pub fn placements(sets: &[Option<Arc<SetLayout<Intel>>>]) -> Vec<SetBinding> {
                 stride: b.stride[0] / b.planes.max(1),
                 // The record of a block is written with its set, and is not at the place of its bytes.
                 bindless: b.updates_after_bind && b.ty != DescriptorType::InlineUniformBlock,
-                dynamic: b.ty.is_dynamic(),
+                dynamic: if b.ty.is_dynamic() { b.count } else { 0 },
             });
         }
     }

@@ -390,8 +390,6 @@ fn core_features() -> Features {
             shader_subgroup_rotate_clustered,
             shader_float_controls2,
             bresenham_lines,
-            rectangular_lines,
-            smooth_lines,
             stippled_bresenham_lines,
             vertex_attribute_instance_rate_divisor,
             vertex_attribute_instance_rate_zero_divisor,
@@ -405,8 +403,12 @@ fn core_features() -> Features {
     }
 }
 
-fn feature_chain() -> Answers {
-    let mut a = core_features().answers();
+fn feature_chain(chip: &Chip) -> Answers {
+    let mut core = core_features();
+    // Gen9 draws wide lines as parallelograms, and Gen12 no smooth lines of several samples. source: Mesa, anv_physical_device.c
+    core.v14.rectangular_lines = u32::from(chip.generation == Generation::Gen12);
+    core.v14.smooth_lines = u32::from(chip.generation == Generation::Gen9);
+    let mut a = core.answers();
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
         answer! { a,
@@ -718,7 +720,7 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
             ..features()
         },
         property_chain: property_chain(chip),
-        feature_chain: feature_chain(),
+        feature_chain: feature_chain(chip),
         extensions: EXTENSIONS.to_vec(),
         memory,
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],

@@ -218,6 +218,7 @@ impl Rig {
             size_px: 0.0,
             primitive: self.scene.primitives.len() as u32,
             centre_only: false,
+            rectangular: false,
         };
         let limits = RasterBounds { min: [0; 2], max: [SIZE as u32; 2], samples: None };
         self.scene.shapes.extend(Shape::new(&GRID, xy, &outline, &limits));

@@ -352,5 +352,6 @@ fn outline(primitive: &Primitive, index: u32, state: &State) -> Outline {
         primitive: index,
         // Mesa asks for it for Bresenham lines. source: hk_cmd_draw.c, `primitive_msaa`
         centre_only: state.cull.primitive_msaa,
+        rectangular: false,
     }
 }

@@ -59,6 +59,7 @@ impl Select<'_> {
             Builtin::WorkgroupId => WORKGROUP.map(Comp::Fixed).to_vec(),
             Builtin::NumWorkgroups => constants(self, |axis| SystemValue::NumWorkgroups { axis }),
             Builtin::BaseWorkgroupId => constants(self, |axis| SystemValue::BaseWorkgroup { axis }),
+            Builtin::DeviceIndex => vec![Comp::Const(0)],
             Builtin::WorkgroupSize => s.info.workgroup_size.map(Comp::Const).to_vec(),
             Builtin::SubgroupSize => vec![Comp::Const(width)],
             Builtin::NumSubgroups => vec![Comp::Const(invocations.div_ceil(width))],

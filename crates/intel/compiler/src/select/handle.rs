@@ -146,12 +146,12 @@ impl Select<'_> {
         let placed = self.placed(i, res)?;
         let words = self.record(i, handle, buffer::ADDRESS, 2)?;
         let address = [words[0], words[1]];
-        if !placed.dynamic {
+        if placed.dynamic == 0 {
             return Ok(address);
         }
         // There are few dynamic offsets.
         let mut offset = Comp::Const(0);
-        for element in 0..self.s.resources[res].count {
+        for element in 0..placed.dynamic {
             let (set, binding) = (placed.set, placed.binding);
             let constant = Constant::DynamicOffset { set, binding, element };
             let own = self.map.dword(constant).map_or(Comp::Undef, Comp::Fixed);

@@ -491,8 +491,8 @@ impl Select<'_> {
     }
 }
 
-/// Gives the second payload of a message planes of its own where it has one of the first payload: the two must not have
-/// common registers, and a value and a vector that it is part of may.
+/// Gives a payload of a message a plane of its own where the other payload has it, too: the two must not have common registers,
+/// and a value and a vector that it is part of may.
 pub fn separate_payloads(f: &mut Function) {
     let mut collected: SecondaryMap<Val, Option<tepui_regalloc::Ins>> = SecondaryMap::new();
     for b in f.blocks.keys().collect::<Vec<_>>() {
@@ -502,15 +502,21 @@ pub fn separate_payloads(f: &mut Function) {
                 MOp::Collect => collected[f.dsts(i)[0]] = Some(i),
                 MOp::Isa(Inst { op: mir::Op::Send(m), .. }) if m.planes[1] > 0 => {
                     let [first, second] = [f.srcs(i)[0], f.srcs(i)[1]];
-                    let is_part = collected[second].is_some_and(|v| f.srcs(v).contains(&first));
-                    let common = first == second || is_part;
-                    if common {
-                        let class = f.vals[first];
+                    let is_part = |part: Val, whole: Val| {
+                        part == whole || collected[whole].is_some_and(|v| f.srcs(v).contains(&part))
+                    };
+                    let common = match (is_part(first, second), is_part(second, first)) {
+                        (true, _) => Some((0, first)),
+                        (false, true) => Some((1, second)),
+                        (false, false) => None,
+                    };
+                    if let Some((operand, plane)) = common {
+                        let class = f.vals[plane];
                         let copy = f.val(class);
                         let loc = f.insts[i].loc;
                         let inst = Inst::mov(Operand::value(Ty::UD));
-                        out.push(f.make(MOp::Isa(inst), &[copy], &[first], loc));
-                        f.srcs_mut(i)[0] = copy;
+                        out.push(f.make(MOp::Isa(inst), &[copy], &[plane], loc));
+                        f.srcs_mut(i)[operand] = copy;
                     }
                 }
                 _ => {}

@@ -1,5 +1,6 @@
 //! Clipping, setup, rasterisation, viewports and scissors.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_packets::output::{
     CcViewport, ScissorRect, SfClipViewport, State3dScissorStatePointers,
     State3dViewportStatePointersCc, State3dViewportStatePointersSfClip,
@@ -99,8 +100,10 @@ fn modes(c: &Context<'_>) -> (u32, bool) {
     const DX101: u32 = 2;
     match (are_lines(c), line_mode(c)) {
         (false, _) => (DX101, true),
-        // Wider lines are parallelograms.
-        (true, Line::RECTANGULAR) => (DX101, c.state.line_width < 1.007_812_5),
+        // Skylake draws wider lines as parallelograms, which it does not offer as rectangles.
+        (true, Line::RECTANGULAR) => {
+            (DX101, c.generation == Generation::Gen12 || c.state.line_width < 1.007_812_5)
+        }
         (true, _) => (OGL, false),
     }
 }
@@ -108,7 +111,8 @@ fn modes(c: &Context<'_>) -> (u32, bool) {
 /// 3DSTATE_LINE_STIPPLE.
 pub fn stipple(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let (factor, pattern) = c.state.stipple;
-    let factor = factor.max(1);
+    // The factor may be any number where lines are not stippled.
+    let factor = factor.clamp(1, 256);
     out.put(&State3dLineStipple {
         line_stipple_pattern: pattern.into(),
         line_stipple_repeat_count: factor,

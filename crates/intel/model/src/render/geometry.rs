@@ -1,6 +1,7 @@
 //! Clipper, setup and attribute setup: from assembled primitives to shapes on the screen and the plane
 //! equations of pixel threads.
 
+use tepui_intel_chips::Generation;
 use tepui_raster::{
     ClipVolume, DepthBias, DepthRange, Interpolation, Outline, Piece, PrimitiveKind,
     ProjectedPrimitive, RasterBounds, Shape, Viewport, WindowPlane, drop_outside,
@@ -435,9 +436,18 @@ impl<'a> Geometry<'a> {
         }
     }
 
-    /// Whether lines are smooth. With several samples, coverage of samples antialiases lines.
+    /// Whether lines are smooth: where coverage of samples does not antialias them.
     fn smooth(&self) -> bool {
-        self.state.raster.antialiasing_enable && self.state.samples() == 1
+        self.state.raster.antialiasing_enable && (self.state.samples() == 1 || self.is_aliased())
+    }
+
+    /// Whether the centre of a pixel decides about the coverage of all its samples.
+    ///
+    /// source: SKL PRM volume 7, "multisample rasterization modes": it does with API Mode DX9/OGL, unless DX Multisample
+    /// Rasterization Enable is set.
+    fn is_aliased(&self) -> bool {
+        let raster = &self.state.raster;
+        raster.api_mode == 0 && !raster.dx_multisample_rasterization_enable
     }
 
     fn fill(&self, front: bool) -> Fill {
@@ -498,13 +508,13 @@ impl<'a> Geometry<'a> {
         scene: &mut Scene,
     ) {
         let primitive = scene.primitives.len() as u32;
-        // source: SKL PRM volume 7, "multisample rasterization modes": with API Mode DX9/OGL the centre of a pixel
-        // decides about its coverage, unless DX Multisample Rasterization Enable is set.
         let raster = &self.state.raster;
-        let centre_only = self.state.samples() > 1
-            && raster.api_mode == 0
-            && !raster.dx_multisample_rasterization_enable;
-        let outline = Outline { kind: drawn, size_px, primitive, centre_only };
+        let centre_only = self.state.samples() > 1 && self.is_aliased();
+        // source: Mesa, genX_gfx_state.c (`anv_rasterization_mode`): Gen12 draws rectangles so; what Gen9 draws is not known.
+        let rectangular = self.state.generation == Generation::Gen12
+            && raster.api_mode == 2
+            && raster.dx_multisample_rasterization_enable;
+        let outline = Outline { kind: drawn, size_px, primitive, centre_only, rectangular };
         let before = scene.shapes.len();
         let shapes = self.pieces.iter().filter_map(|p| Shape::new(&GRID, p.xy, &outline, limits));
         scene.shapes.extend(shapes);

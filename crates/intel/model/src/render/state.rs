@@ -73,6 +73,7 @@ pub(super) fn read<P: Packet>(memory: &mut Memory<'_>, at: u64) -> Result<P, Job
 
 /// The commands that a draw depends on.
 pub(super) struct State {
+    pub generation: Generation,
     pub topology: u32,
     pub vf: State3dVf,
     pub sgvs: State3dVfSgvs,
@@ -114,6 +115,7 @@ impl State {
         let topology: State3dVfTopology = latched(context)?;
         let mask: State3dSampleMask = latched(context)?;
         let state = State {
+            generation: context.generation,
             topology: topology.primitive_topology_type,
             vf: latched(context)?,
             sgvs: latched(context)?,

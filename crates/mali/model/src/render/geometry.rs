@@ -253,6 +253,7 @@ impl Assembly<'_> {
             size_px,
             primitive: scene.primitives.len() as u32,
             centre_only: false,
+            rectangular: false,
         };
         for piece in &self.pieces {
             scene.shapes.extend(Shape::new(&GRID, piece.xy, &outline, &setup.limits));
