@@ -130,7 +130,7 @@ pub fn access(inst: &Inst) -> Access {
         // ATEST has no field for its slot.
         access.slot = Some(inst.modifier::<Slot>().map_or(0, |slot| slot as u8));
     }
-    if inst.op == Op::BLEND && inst.flow != Flow::End {
+    if inst.op == Op::BLEND && inst.flow != Flow::End && may_call(inst) {
         access.discards |= BLEND_SHADER_REGISTERS;
     }
     access.discards &= !(access.writes | access.results);
@@ -141,6 +141,12 @@ pub fn access(inst: &Inst) -> Access {
         _ => {}
     }
     access
+}
+
+/// Whether a BLEND may call a blend shader: if its descriptor is the draw's. Blend shaders have it in constants.
+fn may_call(inst: &Inst) -> bool {
+    let descriptor = inst.sources.first().map(|source| source.operand);
+    matches!(descriptor, Some(Operand::Special(..)))
 }
 
 /// The slots that a flow waits for, after its instruction.

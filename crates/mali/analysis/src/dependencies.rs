@@ -12,8 +12,8 @@
 
 use std::collections::BTreeMap;
 
-use tepui_mali_isa::bifrost::clause::{Clause, WORD_BYTES};
-use tepui_mali_isa::bifrost::disasm::{Content, parts};
+use tepui_mali_isa::bifrost::clause::{Clause, Tuple, WORD_BYTES};
+use tepui_mali_isa::bifrost::disasm::{Content, Fau, parts};
 use tepui_mali_isa::bifrost::header::Message;
 use tepui_mali_isa::bifrost::registers::Access as PortAccess;
 use tepui_mali_isa::bifrost::{Flow, Inst, Port};
@@ -102,11 +102,21 @@ pub fn access(clause: &Clause) -> Access {
             access.writes |= range(register, 1);
         }
         message(&mut access, &tuple.add, header.staging, header.slot);
+        if tuple.add.op.row().name == "BLEND" && may_call(tuple) {
+            access.discards |= BLEND_SHADER_REGISTERS & !access.results;
+        }
     }
     if header.flow == Flow::End {
         access.discards = 0;
     }
     access
+}
+
+/// Whether the BLEND of a tuple may call a blend shader: if its descriptor is the draw's. Blend shaders have it in constants.
+fn may_call(tuple: &Tuple) -> bool {
+    let descriptor = matches!(Fau::of(tuple.registers.fau()), Fau::Special(8..16));
+    let is_fau = |port: &Port| matches!(port, Port::FauLow | Port::FauHigh);
+    descriptor && tuple.add.sources.iter().any(is_fau)
 }
 
 /// Adds what a clause's message accesses.
@@ -124,10 +134,7 @@ fn message(access: &mut Access, inst: &Inst, register: u8, slot: u8) {
     match row.name {
         "BARRIER" => access.idle = MESSAGE_SLOTS,
         "ATEST" => access.needs = DEPTH,
-        "BLEND" => {
-            access.needs = DEPTH | COLOUR;
-            access.discards = BLEND_SHADER_REGISTERS & !access.results;
-        }
+        "BLEND" => access.needs = DEPTH | COLOUR,
         "ST_TILE" => access.needs = COLOUR,
         _ => {}
     }

@@ -148,7 +148,8 @@ impl State {
                 }
             }
         }
-        let register = first(self.discarded & reads);
+        // The message of a clause reads what the clause itself has written.
+        let register = first(self.discarded & (access.reads | access.staging & !access.writes));
         if register.is_some() {
             found(Hazard::ReadDiscarded, register, None);
         }

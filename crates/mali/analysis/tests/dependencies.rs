@@ -112,6 +112,17 @@ fn blend_shaders_change_registers() {
         let expected = Vec::from_iter((register < 16).then_some(changed));
         assert_eq!(findings(&program(register)), expected, "r{register}");
     }
+    // A blend shader's own BLEND has its descriptor in registers and calls none.
+    let own = clause("ds(0) nbb dwb(0) blend", NOTHING[0], "BLEND r48:t1, r60, r20, r21, @r0");
+    let start = clause("ds(0) nbb dwb(6, 7)", NOTHING[0], NOTHING[1]);
+    let back = clause("ds(0) eos", NOTHING[0], "JUMP t1, r48");
+    assert_eq!(findings(&(start + &own + &back)), []);
+    // The message of a clause reads what the clause has written.
+    let second = "ds(0) eos blend\n{\n*MOV.i32 r0:t0, r49\n+MOV.i32 r1:t1, r50\n*MOV.i32 r2:t0, r51\n+MOV.i32 r3:t1, r52\n\
+                  *NOP t0\n+BLEND r48:t1, r60, blend_descriptor_1.x, blend_descriptor_1.y, @r0\n}\n";
+    let first =
+        clause("ds(0) nbb dwb(6, 7)", NOTHING[0], NOTHING[1]) + &blend("ds(0) nbb dwb(0, 6, 7)");
+    assert_eq!(findings(&(first + second)), []);
 }
 
 #[test]

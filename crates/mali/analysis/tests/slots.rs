@@ -179,6 +179,11 @@ fn blend_shaders_change_registers() {
     assert_eq!(findings(&two("r16:r17:r18:r19")), []);
     let found = findings(&two("r4:r5:r6:r7"));
     assert_eq!(found, [(2, Hazard::ReadDiscarded, Some(4), None)]);
+    // A blend shader's own BLEND has its descriptor in constants and calls none.
+    let own = "NOP.wait
+               BLEND.slot0.v4.f32.wait0 @r0:r1:r2:r3, r20, r60, target:0x0
+               BRANCHZI.absolute.end r48, r48";
+    assert_eq!(findings(own), []);
     let tile = code("ST_TILE.v4.f32.slot0 @r0:r1:r2:r3, r4, r5, r6\nNOP.end");
     assert_eq!(check(&tile, true), Ok(Vec::new()));
     assert_eq!(check(&tile, false).map(|found| found.len()), Ok(1));

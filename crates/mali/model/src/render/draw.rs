@@ -307,8 +307,13 @@ pub(crate) fn scene(
     at: u64,
     context: &TilerContext,
 ) -> Result<u32, JobFault> {
-    // Each draw appends to the context's lists, which are not in memory here.
-    memory.space().report_access(unit::TILER, Access::Write, at, 4);
+    let own = match arch.0 {
+        ..6 => context.polygon_list,
+        _ => at.wrapping_add(private_state(arch)),
+    };
+    // Each draw appends to the context's lists, which are not in memory here. The word of the scene stands for them: vertex
+    // jobs read other parts of the context (Midgard's has the memory of threads).
+    memory.space().report_access(unit::TILER, Access::Write, own, 4);
     match context.private_state.word0 {
         0 => {
             // Without FINISH_FRAGMENT the heap is used again as soon as another context begins on it.
@@ -316,10 +321,6 @@ pub(crate) fn scene(
                 scenes.remove_drawn();
             }
             let number = scenes.create();
-            let own = match arch.0 {
-                ..6 => context.polygon_list,
-                _ => at.wrapping_add(private_state(arch)),
-            };
             let written = memory.write(own, &number.to_le_bytes());
             written.map_err(|fault| JobFault::memory(UNIT, fault))?;
             // The chunks that the draws use, which FINISH_FRAGMENT gives back.

@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ pub struct ProgramCheck {
     samples: Vec<bool>,
     /// Whether the waits of the first clause are elsewhere: in the renderer state of Bifrost.
     first_is_synchronised: bool,
+    /// Waits of clauses before the first operation. v6 has them in a clause that does nothing else.
+    first_waits: u8,
     fingerprint: u64,
     reports: Arc<Reports<ReportKind>>,
 }
@@ -74,6 +77,7 @@ impl ProgramCheck {
             places: Vec::with_capacity(program.ops.len()),
             samples: Vec::new(),
             first_is_synchronised: is_bifrost,
+            first_waits: 0,
             fingerprint: hasher.finish(),
             reports,
         };
@@ -107,6 +111,18 @@ impl ProgramCheck {
             self.accesses.push(dependencies::access(clause));
             let samples = |tuple: &Tuple| tuple.add.op.row().message == Message::Texture;
             self.samples.push(clause.tuples.iter().any(samples));
+        }
+        // A clause without operations has waits all the same: they come after those of the clause before.
+        let with_operations: HashSet<u32> =
+            (0..program.ops.len()).map(|op| program.offset(op as u32)).collect();
+        for (k, offset) in offsets.iter().enumerate().rev() {
+            if !with_operations.contains(offset) {
+                let waits = self.accesses[k].waits;
+                match k.checked_sub(1) {
+                    Some(before) => self.accesses[before].waits |= waits,
+                    None => self.first_waits = waits,
+                }
+            }
         }
         // Clauses that are none are operations, too.
         self.accesses.push(Access::default());
@@ -202,9 +218,11 @@ fn poison(warp: &mut Warp, set: RegisterSet, lanes: u16) {
 
 impl Tracker {
     /// A warp that begins a program.
-    fn start(program: u64) -> Tracker {
+    fn start(program: u64, waits: u8) -> Tracker {
         let mut groups = ArrayVec::new();
-        groups.push(Group { lanes: u16::MAX, state: State::start(), open: None });
+        let mut state = State::start();
+        state.step(&Access { waits, ..Access::default() });
+        groups.push(Group { lanes: u16::MAX, state, open: None });
         Tracker { program, caller: None, groups, saved: Vec::new() }
     }
 
@@ -322,7 +340,7 @@ pub fn run(
     port: &mut Port<'_>,
     budget: &mut u64,
 ) -> Result<Stop, RaisedTrap> {
-    let start = || Box::new(Tracker::start(program.address));
+    let start = || Box::new(Tracker::start(program.address, check.first_waits));
     let mut tracker = warp.tracker.take().unwrap_or_else(start);
     if tracker.program != program.address {
         tracker.enter(program.address, warp);
