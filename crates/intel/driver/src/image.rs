@@ -2,6 +2,7 @@
 
 use tepui_format::Format;
 use tepui_intel_chips::Generation;
+use tepui_intel_layout::aux::{Aux, AuxKind};
 use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
 };
@@ -9,6 +10,7 @@ use tepui_vulkan::backend::{ImageInfo, PlaneMemory, SparseLayout, Subresource};
 use tepui_vulkan::host::HostCopy;
 use tepui_vulkan::{Error, Result, vk};
 
+use crate::compression;
 use crate::format;
 use crate::kernel::PAGE_B;
 
@@ -17,6 +19,16 @@ pub struct Plane {
     /// Its layout.
     pub layout: Layout,
     /// First byte in the image's memory.
+    pub offset: u64,
+    /// Its auxiliary surface.
+    pub auxiliary: Option<Auxiliary>,
+}
+
+/// The auxiliary surface of a plane.
+pub struct Auxiliary {
+    /// Its layout.
+    pub surface: Aux,
+    /// First byte, from that of the plane on.
     pub offset: u64,
 }
 
@@ -41,6 +53,14 @@ fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Tiling {
         // Tiles have no texels of three channels.
         _ if !format.info().block.bytes.is_power_of_two() => Tiling::Linear,
         _ => Tiling::Y,
+    }
+}
+
+/// The kind of auxiliary surface that a plane of an image has.
+fn kind(_generation: Generation, info: &ImageInfo, format: Format) -> Option<AuxKind> {
+    match ImageKind::of(format)? {
+        ImageKind::Depth if compression::has_hierarchy(info) => Some(AuxKind::Hiz),
+        _ => None,
     }
 }
 
@@ -73,7 +93,7 @@ impl Image {
                     levels: info.levels,
                 },
                 tiling: tiling(generation, info, format),
-                may_have_aux: false,
+                may_have_aux: kind(generation, info, format).is_some(),
                 linear_stride_B: None,
             };
             let layout = match generation {
@@ -83,9 +103,28 @@ impl Image {
             .map_err(|e| Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()))?;
             let offset = u64::next_multiple_of(size, ALIGNMENT);
             size = offset + layout.size_B;
-            planes.push(Plane { layout, offset });
+            planes.push(Plane { layout, offset, auxiliary: None });
+        }
+        // Auxiliary surfaces follow all planes, so that these are where they are without.
+        for plane in &mut planes {
+            if let Some(surface) = plane.layout.aux() {
+                let at = u64::next_multiple_of(size, ALIGNMENT);
+                size = at + surface.size_B;
+                plane.auxiliary = Some(Auxiliary { surface, offset: at - plane.offset });
+            }
         }
         Ok(Image { planes, size })
+    }
+
+    /// The hierarchical depth buffer of the first plane.
+    pub fn hierarchy(&self) -> Option<&Auxiliary> {
+        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Hiz)
+    }
+
+    /// The depth of blocks that its hierarchical buffer calls clear: one for the image's life, so that no memory has to keep it.
+    /// source: Mesa, anv_private.h (`anv_image_hiz_clear_value`), on what programs clear to
+    pub fn clear_depth(&self) -> f32 {
+        if self.planes.len() == 2 { 0.0 } else { 1.0 }
     }
 
     /// The plane that holds an aspect.

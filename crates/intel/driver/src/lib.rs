@@ -15,6 +15,7 @@
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
 
 pub mod bind;
+pub mod compression;
 pub mod descriptor;
 pub mod device;
 pub mod encoder;

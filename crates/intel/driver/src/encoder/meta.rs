@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_layout::{ImageKind, ImageLayout, Layout, Msaa, Tiling};
 use tepui_sysval::Words as _;
-use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
+use tepui_vulkan::backend::{Attachment, Counts, Dispatch, Draw, Rendering};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, VertexBuffer};
 use tepui_vulkan::state::{Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
@@ -270,7 +270,13 @@ impl MetaEncoder for Encoder {
         rendering: &Rendering<Intel>,
         rectangle: &Rectangle<'_, Intel>,
     ) -> Result<()> {
-        self.begin(rendering)?;
+        match (self.depth_resolve, &rendering.depth) {
+            (Some(layout), Some(depth)) => {
+                let depth = Some(Attachment { layout, ..depth.clone() });
+                self.begin(&Rendering { depth, ..rendering.clone() })?;
+            }
+            _ => self.begin(rendering)?,
+        }
         self.draw(rectangle)?;
         self.targets = None;
         Ok(())
