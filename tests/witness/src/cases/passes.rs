@@ -6,8 +6,8 @@ use ash::vk;
 use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, nearly, stages, vertices};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
-    Attachment, Bind, Graphics, Image, ImageSpec, Pass, RenderPass, Result, Shape, State, Transfer,
-    ViewSpec,
+    Attachment, Bind, Graphics, Image, ImageSpec, Pass, RenderPass, Rendered, Result, Shape, State,
+    Transfer, ViewSpec,
 };
 use crate::number::Random;
 
@@ -308,6 +308,7 @@ fn local_read(name: &'static str, out: u32) -> Case {
         let pass = Pass {
             colors: targets.iter().map(|t| Attachment::color(t, CLEAR)).collect(),
             size_px: SIZE_PX,
+            is_read: true,
             ..Pass::default()
         };
         bench.gpu.submit(|c| {
@@ -352,10 +353,11 @@ fn local_read_sample() -> Case {
         }
         let (buffer, whole) = (vertices(bench, &list)?, vertices(bench, &over)?);
         let mut second = Attachment::color(&targets[1], CLEAR);
-        second.resolve = Some((resolved.view, vk::ResolveModeFlags::AVERAGE));
+        second.resolve = Some((Rendered::whole(&resolved), vk::ResolveModeFlags::AVERAGE));
         let pass = Pass {
             colors: vec![Attachment::color(&targets[0], CLEAR), second],
             size_px: SIZE_PX,
+            is_read: true,
             ..Pass::default()
         };
         bench.gpu.submit(|c| {
@@ -567,6 +569,7 @@ fn feedback_case() -> Case {
         let pass = Pass {
             colors: vec![Attachment::color(&target, CLEAR)],
             size_px: SIZE_PX,
+            is_read: true,
             ..Pass::default()
         };
         bench.gpu.submit(|c| {
@@ -696,7 +699,7 @@ fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Cas
             let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
             let view = ViewSpec { levels: [level, 1], ..ViewSpec::whole(&depth.spec) };
             let view = gpu.view(depth.handle, &depth.spec, view)?;
-            let target = Attachment { view, ..Attachment::depth(&depth, 0.75, 3) };
+            let target = Attachment::depth(&depth, 0.75, 3).through(view);
             let pass = Pass {
                 colors: vec![Attachment::color(&color, CLEAR)],
                 depth: Some(target).filter(|_| !plain),
@@ -778,7 +781,8 @@ fn overflowing(name: &'static str, samples: vk::SampleCountFlags, instances: u32
         let list = scattered(71, 9000, 0.02);
         let buffer = vertices(bench, &list)?;
         let mut target = Attachment::color(&color, CLEAR);
-        target.resolve = single.as_ref().map(|s| (s.view, vk::ResolveModeFlags::AVERAGE));
+        target.resolve =
+            single.as_ref().map(|s| (Rendered::whole(s), vk::ResolveModeFlags::AVERAGE));
         let pass = Pass {
             colors: vec![target],
             depth: Some(Attachment::depth(&depth, 1.0, 0)),

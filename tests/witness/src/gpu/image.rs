@@ -177,7 +177,8 @@ impl ImageSpec {
         }
     }
 
-    fn whole(&self) -> vk::ImageSubresourceRange {
+    /// All levels and layers.
+    pub fn whole(&self) -> vk::ImageSubresourceRange {
         vk::ImageSubresourceRange {
             aspect_mask: self.aspects(),
             base_mip_level: 0,
