@@ -25,6 +25,26 @@ pub fn has_hierarchy(info: &ImageInfo) -> bool {
         && info.levels == 1
 }
 
+/// Whether an image has a multisample control surface: it may have one that the render cache writes and the sampler reads.
+pub fn has_sample_control(info: &ImageInfo) -> bool {
+    is_allowed(info)
+        && info.samples > 1
+        && info.usage.contains(Usage::COLOR_ATTACHMENT)
+        && !info.usage.contains(Usage::STORAGE)
+}
+
+/// Bits of a pixel in the control surface of an image of several samples each of which is in its own slice.
+/// source: Mesa, blorp_clear.c (`get_mcs_ambiguate_pixel`); BDW PRM volume 5, "Compressed Multisample Surfaces"
+pub fn own_slices(samples: u32) -> u64 {
+    let bits = samples.trailing_zeros();
+    (0..u64::from(samples)).fold(0, |all, sample| all | sample << (sample * u64::from(bits)))
+}
+
+/// Whether a transition from a layout begins the life of an image's pixels: auxiliary surfaces hold anything before.
+pub fn begins(old: Api) -> bool {
+    matches!(old, Api::UNDEFINED | Api::PREINITIALIZED)
+}
+
 /// Agreement of a depth image and its hierarchical buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
@@ -113,6 +133,13 @@ mod tests {
             (Api::RENDERING_LOCAL_READ, sampled, Depth::Plain),
         ] {
             assert_eq!(Depth::of(layout, usage), right, "{layout:?} {usage:?}");
+        }
+    }
+
+    #[test]
+    fn samples_are_in_their_own_slices() {
+        for (samples, right) in [(2, 0b10), (4, 0xe4), (8, 0xfac688), (16, 0xfedc_ba98_7654_3210)] {
+            assert_eq!(own_slices(samples), right, "{samples}");
         }
     }
 

@@ -57,9 +57,10 @@ fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Tiling {
 }
 
 /// The kind of auxiliary surface that a plane of an image has.
-fn kind(_generation: Generation, info: &ImageInfo, format: Format) -> Option<AuxKind> {
+fn kind(info: &ImageInfo, format: Format) -> Option<AuxKind> {
     match ImageKind::of(format)? {
         ImageKind::Depth if compression::has_hierarchy(info) => Some(AuxKind::Hiz),
+        ImageKind::Colour if compression::has_sample_control(info) => Some(AuxKind::Mcs),
         _ => None,
     }
 }
@@ -93,7 +94,7 @@ impl Image {
                     levels: info.levels,
                 },
                 tiling: tiling(generation, info, format),
-                may_have_aux: kind(generation, info, format).is_some(),
+                may_have_aux: kind(info, format).is_some(),
                 linear_stride_B: None,
             };
             let layout = match generation {
@@ -119,6 +120,11 @@ impl Image {
     /// The hierarchical depth buffer of the first plane.
     pub fn hierarchy(&self) -> Option<&Auxiliary> {
         self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Hiz)
+    }
+
+    /// The multisample control surface of the first plane.
+    pub fn sample_control(&self) -> Option<&Auxiliary> {
+        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Mcs)
     }
 
     /// The depth of blocks that its hierarchical buffer calls clear: one for the image's life, so that no memory has to keep it.

@@ -65,6 +65,7 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
     let hw = format::hw(view.format).ok_or_else(unknown)?;
     let part = Part {
         layout: layout(&view.of),
+        auxiliary: view.of.image.sample_control(),
         address: view.of.addresses[view.of.plane],
         format: hw.number,
         levels: [view.of.level, 1],

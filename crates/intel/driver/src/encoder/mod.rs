@@ -7,6 +7,7 @@
 
 mod batch;
 pub mod bindings;
+mod colour;
 mod compute;
 mod depth;
 mod draw;

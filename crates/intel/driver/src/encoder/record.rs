@@ -143,6 +143,7 @@ impl backend::Encoder<Intel> for Encoder {
         self.hardware.pending |= of_dependency(self.device.generation(), dependency);
         if within == Within::CommandBuffer {
             self.transitions_of_depth(dependency)?;
+            self.transitions_of_colour(dependency)?;
         }
         Ok(Ordering::Done)
     }

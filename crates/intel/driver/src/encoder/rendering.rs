@@ -44,6 +44,7 @@ fn target(generation: Generation, a: &ImageRef<Intel>) -> Result<RenderSurfaceSt
         .ok_or_else(|| Error::unsupported(format!("colour attachments of {}", a.format)))?;
     let part = Part {
         layout: &a.image.planes[a.plane].layout,
+        auxiliary: a.image.sample_control(),
         address: a.addresses[a.plane],
         format: hw.number,
         levels: [a.level, 1],
