@@ -652,6 +652,44 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
     })
 }
 
+/// Depth of several samples that is resolved at the end of a rendering, and tested in the next one.
+fn depth_resolved() -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "depth is resolved and tested";
+    Case::new("passes/depth_resolved", about, shaders, move |bench| {
+        let colors = [image(bench, RGBA8, FOUR, 1)?, image(bench, RGBA8, ONE, 1)?];
+        let depth = [image(bench, DEPTH, FOUR, 1)?, image(bench, DEPTH, ONE, 1)?];
+        let mut state = mesh_state();
+        state.depth_format = DEPTH;
+        state.depth = Some((vk::CompareOp::LESS, true));
+        state.samples = FOUR;
+        let draws = bench.gpu.graphics(&stages(bench), &state, &[])?;
+        state.depth = Some((vk::CompareOp::LESS, false));
+        state.samples = ONE;
+        let tests = bench.gpu.graphics(&stages(bench), &state, &[])?;
+        let lists = [scattered(71, 9, 0.5), scattered(72, 12, 0.6)];
+        let buffers = [vertices(bench, &lists[0])?, vertices(bench, &lists[1])?];
+        let to = (Rendered::whole(&depth[1]), vk::ResolveModeFlags::SAMPLE_ZERO);
+        let pass = |k: usize, depth: Attachment| Pass {
+            colors: vec![Attachment::color(&colors[k], CLEAR)],
+            depth: Some(depth),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        let resolved = Attachment { resolve: Some(to), ..Attachment::depth(&depth[0], 1.0, 0) };
+        let passes = [pass(0, resolved), pass(1, Attachment::depth(&depth[1], 0.0, 0).loaded())];
+        bench.gpu.submit(|c| {
+            for (k, pipeline) in [&draws, &tests].into_iter().enumerate() {
+                c.render(&passes[k], |c| {
+                    c.vertex_buffers(&[&buffers[k]]);
+                    c.draw(pipeline, lists[k].len() as u32, 1);
+                });
+            }
+        })?;
+        Ok(vec![pixels(bench, "picture", &colors[1], 1)?, depths(bench, &depth[1], 1)?])
+    })
+}
+
 /// Depth and stencil on the levels of an image of which the first is compressed and the small ones are not.
 fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
@@ -812,6 +850,7 @@ pub fn cases() -> Vec<Case> {
         local_read_sample(),
         moved_locations(),
         absent_colors(),
+        depth_resolved(),
         layered_depth("layers_depth32", DEPTH),
         layered_depth("layers_depth16", vk::Format::D16_UNORM),
         layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),
