@@ -318,7 +318,7 @@ fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
     let case = Case::new(format!("compression/shared_{name}"), about, vec![], move |bench| {
         let gpu = bench.gpu;
         let [width, height] = SIZE_PX;
-        let spec = target(&named("R32_UINT"), Shape::D2, [width, height, 1]);
+        let spec = target(&named("R8G8B8A8_UNORM"), Shape::D2, [width, height, 1]);
         let pitch = (4 * width).next_multiple_of(tile[0]);
         let colour = |x: u32, y: u32| 0x1_0001 * (1 + x) ^ y << 8;
         let mut memory = vec![0u8; (pitch * height.next_multiple_of(tile[1])) as usize];

@@ -652,6 +652,46 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
     })
 }
 
+/// Depths that a copy wrote, tested and replaced by a rendering that loads them.
+fn depth_loaded(name: &'static str, format: vk::Format) -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    Case::new(format!("passes/{name}"), "depths of a copy are tested", shaders, move |bench| {
+        let [width, height] = SIZE_PX;
+        let spec = ImageSpec {
+            usage: vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+            ..ImageSpec::sampled(format, Shape::D2, [width, height, 1]).through(Transfer::Gpu)
+        };
+        // Stripes, of which no block has one depth.
+        let near = |x: u32, y: u32| 0.3 + 0.1 * ((x + y) % 5) as f32;
+        let texel = |x: u32, y: u32| match format {
+            vk::Format::D16_UNORM => ((near(x, y) * 65535.0) as u16).to_le_bytes().to_vec(),
+            _ => near(x, y).to_le_bytes().to_vec(),
+        };
+        let texels = (0..height).flat_map(|y| (0..width).flat_map(move |x| texel(x, y)));
+        let depth = bench.gpu.image_of(spec, &[texels.collect()])?;
+        let color = image(bench, RGBA8, ONE, 1)?;
+        let mut state = mesh_state();
+        state.depth_format = format;
+        state.depth = Some((vk::CompareOp::LESS, true));
+        let draws = bench.gpu.graphics(&stages(bench), &state, &[])?;
+        let list = scattered(73, 14, 0.6);
+        let buffer = vertices(bench, &list)?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&color, CLEAR)],
+            depth: Some(Attachment::depth(&depth, 0.0, 0).loaded()),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        bench.gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+            });
+        })?;
+        Ok(vec![pixels(bench, "picture", &color, 1)?, depths(bench, &depth, 1)?])
+    })
+}
+
 /// Depth of several samples that is resolved at the end of a rendering, and tested in the next one.
 fn depth_resolved() -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
@@ -851,6 +891,8 @@ pub fn cases() -> Vec<Case> {
         moved_locations(),
         absent_colors(),
         depth_resolved(),
+        depth_loaded("depth32_loaded", DEPTH),
+        depth_loaded("depth16_loaded", vk::Format::D16_UNORM),
         layered_depth("layers_depth32", DEPTH),
         layered_depth("layers_depth16", vk::Format::D16_UNORM),
         layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),

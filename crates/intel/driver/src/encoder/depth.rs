@@ -90,6 +90,8 @@ fn depth_buffer(
 struct Hierarchy {
     buffer: State3dHierDepthBuffer,
     clear: f32,
+    /// Depths are 16 bits of one sample: Wa_1808121037.
+    is_d16: bool,
 }
 
 impl Hierarchy {
@@ -103,7 +105,9 @@ impl Hierarchy {
             surface_qpitch: hierarchy.surface.qpitch_px >> 2,
             ..State3dHierDepthBuffer::default()
         };
-        Some(Hierarchy { buffer, clear: image.clear_depth() })
+        let shape = image.planes[0].layout.desc().shape;
+        let is_d16 = shape.format == Format::D16_UNORM && shape.samples == 1;
+        Some(Hierarchy { buffer, clear: image.clear_depth(), is_d16 })
     }
 }
 
@@ -163,6 +167,7 @@ impl Encoder {
         hierarchy: Option<&Hierarchy>,
     ) -> Result<()> {
         depth.hierarchical_depth_buffer_enable = hierarchy.is_some();
+        self.optimise_planes(!hierarchy.is_some_and(|h| h.is_d16))?;
         match self.device.generation() {
             Generation::Gen9 => {
                 self.emit(&depth)?;
@@ -188,6 +193,24 @@ impl Encoder {
             }
             None => State3dClearParams::default(),
         })
+    }
+
+    /// Switches an optimisation of hierarchical depth on or off, which corrupts 16-bit depth of one sample on Gen12:
+    /// Wa_1808121037. It is on between command buffers.
+    ///
+    /// source: Mesa, genX_cmd_buffer.c (`cmd_buffer_emit_gfx12_depth_wa`); gen120.xml, COMMON_SLICE_CHICKEN1
+    pub(super) fn optimise_planes(&mut self, on: bool) -> Result<()> {
+        const COMMON_SLICE_CHICKEN1: u64 = 0x7010;
+        const OFF: u32 = 1 << 9;
+        let is_on = !self.hardware.has_unoptimised_planes;
+        if self.device.generation() != Generation::Gen12 || on == is_on {
+            return Ok(());
+        }
+        self.select(Mode::Graphics)?;
+        self.hardware.pending |= Flush::DEPTH | Flush::DEPTH_STALL | Flush::STALL;
+        self.flush()?;
+        self.hardware.has_unoptimised_planes = !on;
+        self.set_register(COMMON_SLICE_CHICKEN1, OFF << 16 | if on { 0 } else { OFF })
     }
 
     /// Clears the depth attachment of a rendering by marking its blocks; returns whether it did so.

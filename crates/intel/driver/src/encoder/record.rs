@@ -98,6 +98,7 @@ impl backend::Encoder<Intel> for Encoder {
 
     fn finish(&mut self) -> Result<()> {
         self.end_side_batch()?;
+        self.optimise_planes(true)?;
         // Barriers at the end are for the next command buffer. After the last one of a submission the kernel writes all caches back,
         // and invalidates them before the next submission.
         if !self.hardware.pending.is_empty() {
