@@ -48,6 +48,8 @@ pub(crate) fn to_view<E: MetaEncoder>(
     let samples = image.info.samples;
     let attachment = Attachment {
         image: image.into(),
+        // That of the application's command is one that copies and blits write in, and so does it here.
+        layout: vk::ImageLayout::TRANSFER_DST_OPTIMAL,
         load: match covers {
             true => vk::AttachmentLoadOp::DONT_CARE,
             false => vk::AttachmentLoadOp::LOAD,

@@ -202,7 +202,8 @@ fn image_limits(
     let depth = format.info().is_depth_or_stencil();
     let (extent, layers) = match info.type_ {
         vk::ImageType::_1D => {
-            if compressed || planar {
+            // They are shared as rows.
+            if compressed || planar || modifier.is_some_and(|m| m != 0) {
                 return None;
             }
             ([limits.max_image_dimension_1d, 1, 1], limits.max_image_array_layers)
@@ -233,7 +234,12 @@ fn image_limits(
             return None;
         }
         (levels, layers) = (1, 1);
-    } else if info.type_ == vk::ImageType::_2D && !cube && !compressed && !planar {
+    } else if info.type_ == vk::ImageType::_2D
+        && modifier.is_none()
+        && !cube
+        && !compressed
+        && !planar
+    {
         let multisampled = attachment || info.usage.contains(vk::ImageUsageFlags::STORAGE);
         if multisampled || info.usage.contains(vk::ImageUsageFlags::SAMPLED) {
             samples |= features.samples;

@@ -282,6 +282,8 @@ fn clear_level<B: Backend>(
     }
     let attachment = |clear: [u32; 4]| Attachment {
         image: std::sync::Arc::new(ImageRef { format, ..image.part(level, layer, layers) }),
+        // Or the general one, which shares its restrictions for an image that commands of transfer write.
+        layout: vk::ImageLayout::TRANSFER_DST_OPTIMAL,
         load: vk::AttachmentLoadOp::CLEAR,
         store: vk::AttachmentStoreOp::STORE,
         clear,

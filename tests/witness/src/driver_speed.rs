@@ -290,7 +290,7 @@ fn draws_of_threads<const THREADS: usize>(
         let start = Instant::now();
         let done: Vec<_> = std::thread::scope(|scope| {
             let run = |&pool: &vk::CommandPool| {
-                let (device, view) = (gpu.device.clone(), pass.colors[0].view);
+                let (device, view) = (gpu.device.clone(), pass.colors[0].image.view);
                 scope.spawn(move || {
                     let start = thread_s();
                     record_draws(&device, pool, view, &objects).map(|()| thread_s() - start)

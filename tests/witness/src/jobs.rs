@@ -89,6 +89,8 @@ pub enum Variant {
     Uncompressed,
     /// Draws are made in small pieces.
     Pieces,
+    /// Images are in the layouts of attachments while they are rendered to.
+    Layouts,
     /// On the render node that `tepui shim` gives, through ioctls as to a kernel's.
     Node,
 }
@@ -103,6 +105,7 @@ impl Variant {
             Variant::Objects => "-objects",
             Variant::Uncompressed => "-uncompressed",
             Variant::Pieces => "-pieces",
+            Variant::Layouts => "-layouts",
             Variant::Node => "-node",
         }
     }
@@ -146,6 +149,15 @@ impl Driver {
             Driver::Tepui(_, Variant::Dynamic) => "dynamic",
             Driver::Tepui(_, Variant::Objects) => "objects",
             _ => "whole",
+        }
+    }
+
+    /// The layouts of images that are rendered to: an argument of `witness run --layouts`.
+    #[must_use]
+    pub fn layouts(self) -> &'static str {
+        match self {
+            Driver::Tepui(_, Variant::Layouts) => "optimal",
+            _ => "general",
         }
     }
 

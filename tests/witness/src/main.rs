@@ -8,7 +8,7 @@ use clap::Parser;
 use tepui_ir::Stage;
 use tepui_witness::case::{Bench, Case, Record};
 use tepui_witness::endurance::{self, Endurance};
-use tepui_witness::gpu::{Gpu, Pipelines, Robustness};
+use tepui_witness::gpu::{Gpu, Layouts, Pipelines, Robustness};
 #[cfg(feature = "compiler")]
 use tepui_witness::pipelines;
 use tepui_witness::{cases, compare, compile, dispatch, draw, driver_speed, jobs};
@@ -57,6 +57,9 @@ enum Cli {
         /// The way in which graphics pipelines are made.
         #[arg(long, default_value = "whole")]
         pipelines: Pipelines,
+        /// The layouts of images while they are rendered to.
+        #[arg(long, default_value = "general")]
+        layouts: Layouts,
         /// The names given are whole names, not parts.
         #[arg(long)]
         exact: bool,
@@ -195,9 +198,9 @@ fn main() -> ExitCode {
             }
             ExitCode::from(u8::from(failed))
         }
-        Cli::Run { device, spirv, out, quiet, pipelines, exact, names } => {
+        Cli::Run { device, spirv, out, quiet, pipelines, layouts, exact, names } => {
             let out = out.as_deref();
-            run(&device, &spirv, out, quiet, pipelines, &select(&names, exact))
+            run(&device, &spirv, out, quiet, (pipelines, layouts), &select(&names, exact))
         }
         Cli::Driver { device, spirv } => print("driver", driver_speed::run(&device, &spirv)),
         Cli::Scenes { device, spirv } => print("scenes", driver_speed::scenes(&device, &spirv)),
@@ -287,7 +290,7 @@ fn run(
     spirv: &Path,
     out: Option<&Path>,
     quiet: bool,
-    made: Pipelines,
+    (made, layouts): (Pipelines, Layouts),
     cases: &[Case],
 ) -> ExitCode {
     let mut worst = ExitCode::SUCCESS;
@@ -316,6 +319,7 @@ fn run(
                     Err(error) => failed(device, error.to_string()),
                     Ok(gpu) => {
                         gpu.pipelines.set(made);
+                        gpu.layouts.set(layouts);
                         let outputs = (case.run)(&Bench { gpu: &gpu, spirv: &modules })
                             .and_then(|outputs| gpu.check_alive().map(|()| outputs));
                         let lost = outputs.is_err();

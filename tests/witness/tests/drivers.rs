@@ -9,7 +9,8 @@
 //! one in eight if it is `slice`, the long ones only if it is `all`.
 //!
 //! Tepui's driver runs some groups in other ways, too, such as `tepui-skl-libraries::CASE`: cases that draw with pipelines linked from
-//! libraries, with dynamic state, and with shader objects; some groups on a render node, through ioctls; and on the M1 some without
+//! libraries, with dynamic state, and with shader objects; some groups on a render node, through ioctls; on Intel's GPUs some with
+//! images in the layouts of attachments, in which they are compressed; and on the M1 some without
 //! compressed images, and some with draws in small pieces.
 //!
 //! A driver on a virtual GPU must agree with
@@ -139,6 +140,26 @@ const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes
 const COMPRESSED: &[&str] =
     &["compression", "depth", "format", "passes", "samples", "sequences", "stencil", "target"];
 
+/// Groups with renderings, which Tepui's driver runs on Intel's GPUs in the layouts of attachments, too: images are compressed in them.
+const COMPRESSED_ON_INTEL: &[&str] = &[
+    "blend",
+    "compression",
+    "depth",
+    "draws",
+    "fragment",
+    "layouts",
+    "many",
+    "mask",
+    "occlusion",
+    "passes",
+    "samples",
+    "sequences",
+    "shadow",
+    "stages",
+    "stencil",
+    "target",
+];
+
 /// Groups with stages between vertices and the rasteriser: they run in small pieces, too, on the M1, whose rasteriser they come before
 /// as compute programs.
 const IN_PIECES: &[&str] = &["queries", "stages"];
@@ -213,6 +234,7 @@ impl Bench {
         let mut child = command
             .args(["run", "--exact", "--device", driver.device()])
             .args(["--pipelines", driver.pipelines()])
+            .args(["--layouts", driver.layouts()])
             .arg("--out")
             .arg(&out)
             .arg("--spirv")
@@ -457,6 +479,9 @@ fn own_drivers(group: &str) -> Vec<Driver> {
         }
         if ON_A_NODE.contains(&group) {
             push(Variant::Node);
+        }
+        if COMPRESSED_ON_INTEL.contains(&group) && gpu != OwnGpu::M1 {
+            push(Variant::Layouts);
         }
         let is_m1 = gpu == OwnGpu::M1;
         if is_m1 && COMPRESSED.contains(&group) {

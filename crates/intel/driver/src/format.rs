@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use tepui_format::{Encoding, Format, Plane};
 use tepui_intel_chips::Generation;
+use tepui_intel_layout::Tiling;
 use tepui_intel_layout::surface_format::{self, SurfaceFormat, Use};
 use tepui_intel_packets::surface::ShaderChannelSelect as Channel;
 use tepui_vulkan::backend::FormatFeatures;
@@ -191,6 +192,21 @@ pub fn features(generation: Generation, f: Format) -> FormatFeatures {
         out.samples = SAMPLES;
     }
     out
+}
+
+/// The layouts in which images of a format may be shared, as DRM format modifiers, and the features of such images: rows of all
+/// that may be rows, tiles of colours that are one plane of texels. None of them is compressed.
+pub fn modifiers(generation: Generation, f: Format) -> Vec<(u64, F)> {
+    let all = features(generation, f);
+    let info = f.info();
+    let in_tiles = !info.is_planar()
+        && !info.is_compressed()
+        && !info.is_depth_or_stencil()
+        && info.block.bytes.is_power_of_two();
+    let tiled = if in_tiles { all.optimal } else { F::empty() };
+    let list = [(Tiling::Linear, all.linear), (Tiling::X, tiled), (Tiling::Y, tiled)];
+    let offered = list.into_iter().filter(|m| !m.1.is_empty());
+    offered.filter_map(|(t, f)| Some((t.drm_modifier()?, f))).collect()
 }
 
 /// Features of images of a colour format.

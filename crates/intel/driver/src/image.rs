@@ -2,13 +2,15 @@
 
 use tepui_format::Format;
 use tepui_intel_chips::Generation;
+use tepui_intel_layout::aux::{Aux, AuxKind};
 use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
 };
-use tepui_vulkan::backend::{ImageInfo, PlaneMemory, SparseLayout, Subresource};
+use tepui_vulkan::backend::{ExplicitPlane, ImageInfo, PlaneMemory, SparseLayout, Subresource};
 use tepui_vulkan::host::HostCopy;
 use tepui_vulkan::{Error, Result, vk};
 
+use crate::compression;
 use crate::format;
 use crate::kernel::PAGE_B;
 
@@ -17,6 +19,16 @@ pub struct Plane {
     /// Its layout.
     pub layout: Layout,
     /// First byte in the image's memory.
+    pub offset: u64,
+    /// Its auxiliary surface.
+    pub auxiliary: Option<Auxiliary>,
+}
+
+/// The auxiliary surface of a plane.
+pub struct Auxiliary {
+    /// Its layout.
+    pub surface: Aux,
+    /// First byte, from that of the plane on.
     pub offset: u64,
 }
 
@@ -28,11 +40,67 @@ pub struct Image {
     pub size: u64,
 }
 
+/// Largest end of a plane in bytes: that of the GPU's addresses.
+const MAX_IMAGE_B: u64 = 1 << 47;
+
 /// Alignment of images in bytes: that of a tile.
 pub const ALIGNMENT: u64 = PAGE_B;
 
-fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Tiling {
-    match ImageKind::of(format) {
+/// Alignment in bytes of rows of pixels that something else has laid out: that of render targets of 16-byte texels.
+/// source: SKL PRM volume 2d, RENDER_SURFACE_STATE, Surface Base Address and Surface Pitch
+const LINEAR_ALIGNMENT: u64 = 16;
+
+/// Tilings of images that are shared, as their modifiers say; those that suit images best first.
+const SHARED: [Tiling; 3] = [Tiling::Y, Tiling::X, Tiling::Linear];
+
+/// The modifier of a list that suits an image best.
+pub fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
+    let mut usable =
+        SHARED.iter().filter(|&&t| is_usable(info, t)).filter_map(|t| t.drm_modifier());
+    usable.find(|m| list.contains(m))
+}
+
+/// Whether an image may have a tiling that is shared: one-dimensional ones are rows.
+fn is_usable(info: &ImageInfo, tiling: Tiling) -> bool {
+    tiling == Tiling::Linear || info.image_type != vk::ImageType::_1D
+}
+
+/// An error of a layout that the application gives with a modifier.
+fn bad_plane(why: String) -> Error {
+    Error::new(vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, why)
+}
+
+/// Checks the location of a plane that the application has laid out against the layout that the hardware will use.
+fn check_explicit(l: &Layout, p: ExplicitPlane) -> Result<()> {
+    let is_linear = l.desc().tiling == Tiling::Linear;
+    let alignment = if is_linear { LINEAR_ALIGNMENT } else { ALIGNMENT };
+    if !p.offset.is_multiple_of(alignment) || is_linear && !p.row_pitch.is_multiple_of(alignment) {
+        let why = format!("rows of {} bytes at {}, not multiples of", p.row_pitch, p.offset);
+        return Err(bad_plane(format!("{why} {alignment}")));
+    }
+    if p.row_pitch != 0 && p.row_pitch != l.row_pitch_B {
+        return Err(bad_plane(format!("rows of {} bytes for {}", p.row_pitch, l.row_pitch_B)));
+    }
+    let layers = u64::from(l.qpitch_el) * l.row_pitch_B;
+    for (count, pitch) in
+        [(l.desc().shape.layers, p.array_pitch), (l.desc().shape.depth_px, p.depth_pitch)]
+    {
+        if count > 1 && pitch != 0 && pitch != layers {
+            return Err(bad_plane(format!("layers of {pitch} bytes for {layers}")));
+        }
+    }
+    Ok(())
+}
+
+fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Tiling> {
+    if let Some(modifier) = info.modifier {
+        let is = |&t: &Tiling| t.drm_modifier() == Some(modifier) && is_usable(info, t);
+        let known = SHARED.into_iter().find(is);
+        return known.ok_or_else(|| {
+            bad_plane(format!("no images have the DRM format modifier {modifier:#x}"))
+        });
+    }
+    Ok(match ImageKind::of(format) {
         // One-dimensional ones are rows of tiles as two-dimensional ones are.
         Some(ImageKind::Stencil) if generation == Generation::Gen9 => Tiling::W,
         Some(ImageKind::Stencil) => Tiling::Y,
@@ -41,6 +109,15 @@ fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Tiling {
         // Tiles have no texels of three channels.
         _ if !format.info().block.bytes.is_power_of_two() => Tiling::Linear,
         _ => Tiling::Y,
+    })
+}
+
+/// The kind of auxiliary surface that a plane of an image has.
+fn kind(info: &ImageInfo, format: Format) -> Option<AuxKind> {
+    match ImageKind::of(format)? {
+        ImageKind::Depth if compression::has_hierarchy(info) => Some(AuxKind::Hiz),
+        ImageKind::Colour if compression::has_sample_control(info) => Some(AuxKind::Mcs),
+        _ => None,
     }
 }
 
@@ -50,13 +127,23 @@ impl Image {
     /// # Errors
     /// When the hardware has no such image.
     pub fn new(generation: Generation, info: &ImageInfo) -> Result<Image> {
-        if info.modifier.is_some() {
-            return Err(Error::unsupported("images with DRM format modifiers"));
-        }
         let list = format::planes(info.format);
+        if let Some(e) = info.explicit.filter(|e| e.count as usize != list.len()) {
+            return Err(bad_plane(format!("{} layouts for {} planes", e.count, list.len())));
+        }
         let mut planes = Vec::with_capacity(list.len());
         let mut size = 0;
-        for tepui_format::Plane { format, width_divisor, height_divisor } in list {
+        for (k, tepui_format::Plane { format, width_divisor, height_divisor }) in
+            list.into_iter().enumerate()
+        {
+            let explicit = info.explicit.map(|e| e.planes[k]);
+            let stride = match explicit.filter(|p| info.linear && p.row_pitch != 0) {
+                Some(p) => Some(
+                    u32::try_from(p.row_pitch)
+                        .map_err(|_| bad_plane(format!("rows of {} bytes", p.row_pitch)))?,
+                ),
+                None => None,
+            };
             let desc = ImageDesc {
                 shape: Shape {
                     format,
@@ -72,20 +159,51 @@ impl Image {
                     samples: info.samples,
                     levels: info.levels,
                 },
-                tiling: tiling(generation, info, format),
-                may_have_aux: false,
-                linear_stride_B: None,
+                tiling: tiling(generation, info, format)?,
+                may_have_aux: kind(info, format).is_some(),
+                linear_stride_B: stride,
             };
             let layout = match generation {
                 Generation::Gen9 => Layout::new(&desc),
                 Generation::Gen12 => Layout::of_gen12(&desc),
             }
-            .map_err(|e| Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()))?;
-            let offset = u64::next_multiple_of(size, ALIGNMENT);
-            size = offset + layout.size_B;
-            planes.push(Plane { layout, offset });
+            .map_err(|e| match explicit {
+                Some(_) => bad_plane(e.to_string()),
+                None => Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()),
+            })?;
+            let offset = match explicit {
+                Some(p) => check_explicit(&layout, p).map(|()| p.offset)?,
+                None => u64::next_multiple_of(size, ALIGNMENT),
+            };
+            let end = offset.checked_add(layout.size_B).filter(|&end| end <= MAX_IMAGE_B);
+            size = size.max(end.ok_or_else(|| bad_plane(format!("a plane at {offset}")))?);
+            planes.push(Plane { layout, offset, auxiliary: None });
+        }
+        // Auxiliary surfaces follow all planes, so that these are where they are without.
+        for plane in &mut planes {
+            if let Some(surface) = plane.layout.aux() {
+                let at = u64::next_multiple_of(size, ALIGNMENT);
+                size = at + surface.size_B;
+                plane.auxiliary = Some(Auxiliary { surface, offset: at - plane.offset });
+            }
         }
         Ok(Image { planes, size })
+    }
+
+    /// The hierarchical depth buffer of the first plane.
+    pub fn hierarchy(&self) -> Option<&Auxiliary> {
+        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Hiz)
+    }
+
+    /// The multisample control surface of the first plane.
+    pub fn sample_control(&self) -> Option<&Auxiliary> {
+        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Mcs)
+    }
+
+    /// The depth of blocks that its hierarchical buffer calls clear: one for the image's life, so that no memory has to keep it.
+    /// source: Mesa, anv_private.h (`anv_image_hiz_clear_value`), on what programs clear to
+    pub fn clear_depth(&self) -> f32 {
+        if self.planes.len() == 2 { 0.0 } else { 1.0 }
     }
 
     /// The plane that holds an aspect.
@@ -144,5 +262,107 @@ impl Image {
             false => l.detile(c.plane, c.region, c.rows, c.row_pitch, Threads::One),
         };
         moved.map_err(|e| Error::new(vk::Result::ERROR_UNKNOWN, e.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tepui_vulkan::backend::{ExplicitPlanes, ViewFormats};
+    use vk::ImageUsageFlags as Usage;
+
+    use super::*;
+
+    fn info(format: Format, extent: [u32; 3], usage: Usage) -> ImageInfo {
+        ImageInfo {
+            image_type: vk::ImageType::_2D,
+            format,
+            extent,
+            levels: 1,
+            layers: 1,
+            samples: 1,
+            usage,
+            flags: vk::ImageCreateFlags::empty(),
+            views: ViewFormats::Own,
+            linear: false,
+            modifier: None,
+            explicit: None,
+        }
+    }
+
+    #[test]
+    fn hierarchies_follow_the_planes() {
+        // source: Mesa, isl.c (`isl_surf_get_hiz_surf`): 16 bytes for 8 by 4 pixels, levels of 2 by 2 of them, tiles of 16 by 16;
+        // 240 by 270 of them are 15 tiles of 128 bytes wide, and 3 layers 51 tiles of 32 rows high.
+        let mut of = info(Format::D32_SFLOAT, [1920, 1080, 1], Usage::DEPTH_STENCIL_ATTACHMENT);
+        of.layers = 3;
+        for generation in [Generation::Gen9, Generation::Gen12] {
+            let image = Image::new(generation, &of).unwrap();
+            let hierarchy = image.hierarchy().unwrap();
+            let s = hierarchy.surface;
+            let right = (15 * 128, 1080, 51 * 32 * 15 * 128);
+            assert_eq!((s.row_pitch_B, s.qpitch_px, s.size_B), right, "{generation}");
+            let plane = &image.planes[0];
+            assert_eq!(hierarchy.offset, plane.layout.size_B.next_multiple_of(ALIGNMENT));
+            assert_eq!(image.size, hierarchy.offset + s.size_B);
+            assert_eq!(image.clear_depth(), 1.0);
+            // Samples share the ranges of their pixel.
+            let many = Image::new(generation, &ImageInfo { samples: 4, ..of }).unwrap();
+            assert_eq!(many.hierarchy().unwrap().surface, s);
+            // Stencil comes before, and has none.
+            let format = Format::D32_SFLOAT_S8_UINT;
+            let both = Image::new(generation, &ImageInfo { format, ..of }).unwrap();
+            let (a, b) = (both.hierarchy().unwrap(), &both.planes[1]);
+            assert!(a.offset >= b.offset + b.layout.size_B && b.auxiliary.is_none());
+            assert_eq!(both.clear_depth(), 0.0);
+        }
+    }
+
+    #[test]
+    fn images_that_are_not_for_commands_alone_are_plain() {
+        let of = info(Format::D32_SFLOAT, [64, 64, 1], Usage::DEPTH_STENCIL_ATTACHMENT);
+        for plain in [
+            ImageInfo { usage: Usage::SAMPLED, ..of },
+            ImageInfo { usage: of.usage | Usage::HOST_TRANSFER, ..of },
+            ImageInfo { levels: 2, ..of },
+            ImageInfo { flags: vk::ImageCreateFlags::ALIAS, ..of },
+        ] {
+            let image = Image::new(Generation::Gen9, &plain).unwrap();
+            assert!(image.hierarchy().is_none(), "{plain:?}");
+        }
+    }
+
+    #[test]
+    fn modifiers_are_tilings() {
+        let usage = Usage::COLOR_ATTACHMENT;
+        let plain = info(Format::R8G8B8A8_UNORM, [70, 50, 1], usage);
+        let plane = |offset, row_pitch| {
+            let one = ExplicitPlane { offset, row_pitch, ..ExplicitPlane::default() };
+            let planes = [one, ExplicitPlane::default(), ExplicitPlane::default()];
+            Some(ExplicitPlanes { count: 1, planes })
+        };
+        let of = |modifier: u64, explicit| {
+            let linear = modifier == 0;
+            let info = ImageInfo { modifier: Some(modifier), linear, explicit, ..plain };
+            Image::new(Generation::Gen12, &info)
+        };
+        let vendor = 1 << 56;
+        for (modifier, tiling, pitch) in
+            [(0, Tiling::Linear, 320), (vendor | 1, Tiling::X, 512), (vendor | 2, Tiling::Y, 384)]
+        {
+            let image = of(modifier, plane(8192, pitch)).unwrap();
+            let l = &image.planes[0].layout;
+            assert_eq!((l.desc().tiling, l.row_pitch_B), (tiling, pitch));
+            assert_eq!((image.planes[0].offset, image.size), (8192, 8192 + l.size_B));
+            assert!(of(modifier, None).is_ok());
+            // Rows too short, and a plane at no place for one.
+            assert!(of(modifier, plane(0, 64)).is_err());
+            assert!(of(modifier, plane(8, pitch)).is_err());
+            assert!(of(modifier, plane(u64::MAX - 4095, pitch)).is_err());
+        }
+        assert!(of(vendor | 4, None).is_err());
+        assert_eq!(best_modifier(&plain, &[0, vendor | 2, 7]), Some(vendor | 2));
+        let row = ImageInfo { image_type: vk::ImageType::_1D, ..plain };
+        assert_eq!(best_modifier(&row, &[vendor | 2, 0]), Some(0));
+        assert_eq!(best_modifier(&plain, &[7]), None);
     }
 }

@@ -15,6 +15,7 @@
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
 
 pub mod bind;
+pub mod compression;
 pub mod descriptor;
 pub mod device;
 pub mod encoder;
@@ -123,8 +124,8 @@ impl Backend for Intel {
         format::features(physical.chip.generation, format)
     }
 
-    fn modifiers(_physical: &Physical, _format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
-        Vec::new()
+    fn modifiers(physical: &Physical, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
+        format::modifiers(physical.chip.generation, format)
     }
 
     fn open(physical: &Arc<Physical>, queues: &[QueueRequest]) -> Result<Arc<Device>> {
@@ -210,8 +211,8 @@ impl Backend for Intel {
         0
     }
 
-    fn best_modifier(_device: &Arc<Device>, _info: &ImageInfo, _list: &[u64]) -> Option<u64> {
-        None
+    fn best_modifier(_device: &Arc<Device>, info: &ImageInfo, list: &[u64]) -> Option<u64> {
+        image::best_modifier(info, list)
     }
 
     fn image(device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {

@@ -109,6 +109,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_image_drm_format_modifier", 2),
     ("VK_EXT_image_robustness", 1),
     ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),

@@ -4,9 +4,10 @@
 
 use tepui_format::Format;
 use tepui_intel_chips::Generation;
+use tepui_intel_layout::aux::AuxKind;
 use tepui_intel_layout::{Dimension, Layout, Msaa, Tiling};
 use tepui_intel_packets::surface::{
-    RenderSurfaceState, ShaderChannelSelect as Channel, SurfaceType, TileMode,
+    AuxiliarySurfaceMode, RenderSurfaceState, ShaderChannelSelect as Channel, SurfaceType, TileMode,
 };
 use tepui_vulkan::backend::{ImageInfo, ViewInfo};
 use tepui_vulkan::image::aspect_format;
@@ -15,6 +16,7 @@ use tepui_vulkan::{Error, Result, vk};
 use crate::encoder::mocs;
 use crate::family::Intel;
 use crate::format::{self, IDENTITY};
+use crate::image::Auxiliary;
 
 /// The unit that a surface state is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub enum Role {
 pub struct Part<'a> {
     /// Layout of the plane.
     pub layout: &'a Layout,
+    /// The auxiliary surface that units use.
+    pub auxiliary: Option<&'a Auxiliary>,
     /// GPU address of the plane.
     pub address: u64,
     /// Number of the format.
@@ -90,6 +94,7 @@ pub fn state(
     };
     let part = Part {
         layout: &v.image.planes[plane].layout,
+        auxiliary: v.image.sample_control(),
         address: v.addresses[plane],
         format: number,
         levels: [r.base_mip_level, r.level_count],
@@ -124,6 +129,7 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         Role::Target => (level, 0),
         _ => (levels.max(1) - 1, level),
     };
+    let auxiliary = p.auxiliary.map(|a| (a, mode(generation, a.surface.what)));
     let rows = shape.dimension == Dimension::D1 && l.desc().tiling == Tiling::Linear;
     RenderSurfaceState {
         surface_type,
@@ -163,7 +169,24 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         shader_channel_select_alpha: p.swizzle[3],
         mocs: u32::from(mocs(generation)),
         surface_base_address: p.address,
+        auxiliary_surface_mode: auxiliary.map_or(AuxiliarySurfaceMode::AuxNone, |a| a.1),
+        auxiliary_surface_base_address: auxiliary.map_or(0, |(a, _)| p.address + a.offset),
+        auxiliary_surface_pitch: auxiliary
+            .map_or(0, |(a, _)| (a.surface.row_pitch_B / AUXILIARY_TILE_B - 1) as u32),
+        auxiliary_surface_qpitch: auxiliary.map_or(0, |(a, _)| a.surface.qpitch_px >> 2),
         ..RenderSurfaceState::default()
+    }
+}
+
+/// Bytes of a row of an auxiliary surface's tiles, in which its pitch counts.
+const AUXILIARY_TILE_B: u64 = 128;
+
+/// The mode of an auxiliary surface. source: Mesa, isl_surface_state.c (`isl_encode_aux_mode`)
+fn mode(generation: Generation, kind: AuxKind) -> AuxiliarySurfaceMode {
+    match (generation, kind) {
+        (Generation::Gen9, AuxKind::Mcs | AuxKind::Ccs) => AuxiliarySurfaceMode::AuxCcsD,
+        (Generation::Gen12, AuxKind::Mcs | AuxKind::Ccs) => AuxiliarySurfaceMode::AuxCcsE,
+        (_, AuxKind::Hiz) => AuxiliarySurfaceMode::AuxHiz,
     }
 }
 

@@ -64,6 +64,7 @@ fn rendering(t: &Test, to: &Bo, layers: u32) -> Rendering<Mali> {
     };
     let colour = Attachment {
         image: Arc::new(image),
+        layout: vk::ImageLayout::GENERAL,
         load: vk::AttachmentLoadOp::CLEAR,
         store: vk::AttachmentStoreOp::STORE,
         clear: [0, 0, 0, 1f32.to_bits()],

@@ -93,7 +93,8 @@ fn attachment(
         layers: 1,
     };
     let store = vk::AttachmentStoreOp::STORE;
-    Attachment { image: Arc::new(part), load, store, clear, resolve: None }
+    let layout = vk::ImageLayout::GENERAL;
+    Attachment { image: Arc::new(part), layout, load, store, clear, resolve: None }
 }
 
 #[test]

@@ -86,20 +86,39 @@ pub enum Dispatch {
 pub struct Attachment<B: Backend> {
     /// Image.
     pub image: Arc<ImageRef<B>>,
+    /// Layout of the API that the image has during the rendering.
+    pub layout: vk::ImageLayout,
     /// Load operation.
     pub load: vk::AttachmentLoadOp,
     /// Store operation.
     pub store: vk::AttachmentStoreOp,
     /// The clear value, as four words; for depth the first, for stencil the second.
     pub clear: [u32; 4],
-    /// The image that samples are resolved to, and the resolve mode.
-    pub resolve: Option<(Arc<ImageRef<B>>, vk::ResolveModeFlags)>,
+    /// Destination of its samples at the end of the rendering.
+    pub resolve: Option<ResolveTarget<B>>,
+}
+
+/// Destination of the samples of an attachment.
+pub struct ResolveTarget<B: Backend> {
+    /// Image.
+    pub image: Arc<ImageRef<B>>,
+    /// Layout of the API that the image has during the rendering.
+    pub layout: vk::ImageLayout,
+    /// Mode.
+    pub mode: vk::ResolveModeFlags,
+}
+
+impl<B: Backend> Clone for ResolveTarget<B> {
+    fn clone(&self) -> Self {
+        ResolveTarget { image: self.image.clone(), ..*self }
+    }
 }
 
 impl<B: Backend> Clone for Attachment<B> {
     fn clone(&self) -> Self {
         Attachment {
             image: self.image.clone(),
+            layout: self.layout,
             load: self.load,
             store: self.store,
             clear: self.clear,

@@ -27,7 +27,7 @@ use crate::state::GraphicsState;
 
 pub use command::{
     Attachment, Blit, BufferPixels, Condition, Counts, Dispatch, Draw, ImageCopy, ImageRef,
-    Rendering,
+    Rendering, ResolveTarget,
 };
 pub use device::{
     Allocation, FormatFeatures, MAX_SET_MEMORY, MemoryPurpose, MemoryUser, PerSetMemory,

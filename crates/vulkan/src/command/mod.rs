@@ -306,7 +306,7 @@ impl<B: Backend> CommandBuffer<B> {
         let left = left.filter_map(|(_, a)| a.as_ref());
         let all = left.chain(&rendering.depth).chain(&rendering.stencil);
         let resolves = all.filter_map(|a| a.resolve.as_ref().map(|r| (a, r)));
-        for (k, (a, (to, mode))) in resolves.enumerate() {
+        for (k, (a, to)) in resolves.enumerate() {
             if k == 0 {
                 self.order(&Dependency::on_attachments())?;
             }
@@ -319,7 +319,7 @@ impl<B: Backend> CommandBuffer<B> {
                 }
                 _ => vk::ImageAspectFlags::COLOR,
             };
-            let layers = rendering.layers.min(a.image.layers).min(to.layers);
+            let layers = rendering.layers.min(a.image.layers).min(to.image.layers);
             let part = |layer: u32, mip_level: u32| vk::ImageSubresourceLayers {
                 aspect_mask: aspect,
                 mip_level,
@@ -330,7 +330,7 @@ impl<B: Backend> CommandBuffer<B> {
             let offset = vk::Offset3D { x: o.x, y: o.y, z: 0 };
             let region = vk::ImageResolve2 {
                 src_subresource: part(a.image.layer, a.image.level),
-                dst_subresource: part(to.layer, to.level),
+                dst_subresource: part(to.image.layer, to.image.level),
                 src_offset: offset,
                 dst_offset: offset,
                 extent: vk::Extent3D {
@@ -340,7 +340,7 @@ impl<B: Backend> CommandBuffer<B> {
                 },
                 ..Default::default()
             };
-            self.encoder.resolve(&a.image, to, &region, *mode)?;
+            self.encoder.resolve(&a.image, &to.image, &region, to.mode)?;
         }
         self.state.invalidate();
         Ok(())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tepui_format::Format;
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Attachment, Backend, Rendering};
+use crate::backend::{Attachment, Backend, Rendering, ResolveTarget};
 use crate::chain;
 use crate::dependency::Scope;
 use crate::device::Device;
@@ -63,6 +63,15 @@ struct Subpass {
 impl Subpass {
     fn layouts_of(&self, n: u32) -> Option<Layouts> {
         self.layouts.iter().find(|l| l.0 == n).map(|l| l.1)
+    }
+
+    /// Layout of an attachment's colours or depth, or of its stencil.
+    fn layout_of(&self, n: u32, stencil: bool) -> vk::ImageLayout {
+        match self.layouts_of(n) {
+            Some(l) if stencil => l.stencil,
+            Some(l) => l.main,
+            None => vk::ImageLayout::GENERAL,
+        }
     }
 
     fn uses(&self, n: u32) -> bool {
@@ -235,6 +244,7 @@ impl RenderPass {
             (is_there && mode.is_empty() && clears).then(|| Attachment {
                 // SAFETY: as the caller says.
                 image: unsafe { get::<ImageView<B>>(views[n as usize]) }.image.clone(),
+                layout: sub.layout_of(n, part == 1),
                 load,
                 store: vk::AttachmentStoreOp::STORE,
                 // SAFETY: every bit pattern is a clear value.
@@ -295,7 +305,8 @@ impl RenderPass {
             };
             let clear = clear(n);
             let clear = if stencil { [clear[1], 0, 0, 0] } else { clear };
-            Attachment { image: view(n).image.clone(), load, store, clear, resolve: None }
+            let (image, layout) = (view(n).image.clone(), sub.layout_of(n, stencil));
+            Attachment { image, layout, load, store, clear, resolve: None }
         };
         let colours = sub.colours.iter().enumerate().map(|(k, n)| {
             let n = (*n)?;
@@ -306,7 +317,8 @@ impl RenderPass {
                     true => vk::ResolveModeFlags::SAMPLE_ZERO,
                     false => vk::ResolveModeFlags::AVERAGE,
                 };
-                a.resolve = Some((view(*r).image.clone(), mode));
+                let (image, layout) = (view(*r).image.clone(), sub.layout_of(*r, false));
+                a.resolve = Some(ResolveTarget { image, layout, mode });
             }
             Some(a)
         });
@@ -319,7 +331,10 @@ impl RenderPass {
                     true => (stencil_mode, has_stencil(format(n))),
                     false => (depth_mode, has_depth(format(n))),
                 };
-                (is_there && !mode.is_empty()).then(|| (view(n).image.clone(), mode))
+                (is_there && !mode.is_empty()).then(|| {
+                    let (image, layout) = (view(n).image.clone(), sub.layout_of(n, stencil));
+                    ResolveTarget { image, layout, mode }
+                })
             });
             Attachment { resolve, ..a }
         };
@@ -502,10 +517,13 @@ unsafe fn attachment<B: Backend>(
     unsafe {
         let image: &ImageView<B> = get(a.image_view);
         let clear = a.clear_value.color.uint32;
-        let resolve = (!a.resolve_mode.is_empty() && !a.resolve_image_view.is_null())
-            .then(|| (get::<ImageView<B>>(a.resolve_image_view).image.clone(), a.resolve_mode));
+        let resolve = (!a.resolve_mode.is_empty() && !a.resolve_image_view.is_null()).then(|| {
+            let image = get::<ImageView<B>>(a.resolve_image_view).image.clone();
+            ResolveTarget { image, layout: a.resolve_image_layout, mode: a.resolve_mode }
+        });
         Some(Attachment {
             image: Arc::clone(&image.image),
+            layout: a.image_layout,
             load: a.load_op,
             store: a.store_op,
             clear: if stencil { [clear[1], 0, 0, 0] } else { clear },

@@ -8,7 +8,7 @@ use ash::vk::{BlendOp as O, BlendOverlapEXT as Overlap};
 
 use super::canvas::{FRAGMENT, VERTEX};
 use crate::case::{Bench, Case, Output, Rule, Shader};
-use crate::gpu::{Attachment, Image, ImageSpec, Pass, Result, Shape, State};
+use crate::gpu::{Attachment, Image, ImageSpec, Pass, Rendered, Result, Shape, State};
 
 const SIZE_PX: [u32; 2] = [96, 80];
 /// Smaller alphas may be rounded to zero.
@@ -298,7 +298,7 @@ impl Blends {
         for (k, single) in singles.iter().enumerate() {
             let mut target = Attachment::color(many.get(k).unwrap_or(single), [0.0; 4]);
             if samples != one {
-                target.resolve = Some((single.view, vk::ResolveModeFlags::AVERAGE));
+                target.resolve = Some((Rendered::whole(&single), vk::ResolveModeFlags::AVERAGE));
             }
             colors.push(target);
         }

@@ -291,7 +291,7 @@ fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
                 put(at.unwrap_or(0), &solid.0.to_le_bytes());
             }
         }
-        let image = gpu.image_in(spec, Tiling::Compressed.drm_modifier(), &memory)?;
+        let image = gpu.image_in(spec, (Tiling::Compressed.drm_modifier(), 0), &memory)?;
         let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);
         let before = read(&image)?;
         let expected_before = with_rectangle(SIZE_PX, colour, [0; 4], &[]);
@@ -306,12 +306,58 @@ fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
     case.without_lavapipe()
 }
 
+/// A layout that Intel's GPUs share with displays and other devices: the modifier, and bytes and rows of a tile.
+/// source: drm_fourcc.h, `DRM_FORMAT_MOD_LINEAR`, `I915_FORMAT_MOD_X_TILED`, `I915_FORMAT_MOD_Y_TILED`
+const SHARED: [(&str, u64, [u32; 2]); 3] =
+    [("rows", 0, [64, 1]), ("x_tiles", 1 << 56 | 1, [512, 8]), ("y_tiles", 1 << 56 | 2, [128, 32])];
+
+/// An image in one of [`SHARED`], whose memory the host fills. A copy overwrites a part of it, and another copy reads it.
+fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
+    const SIZE_PX: [u32; 2] = [70, 50];
+    let about = "an image in a layout that displays read";
+    let case = Case::new(format!("compression/shared_{name}"), about, vec![], move |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let spec = target(&named("R8G8B8A8_UNORM"), Shape::D2, [width, height, 1]);
+        let pitch = (4 * width).next_multiple_of(tile[0]);
+        let colour = |x: u32, y: u32| 0x1_0001 * (1 + x) ^ y << 8;
+        let mut memory = vec![0u8; (pitch * height.next_multiple_of(tile[1])) as usize];
+        for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+            let (column, row) = (4 * x % tile[0], y % tile[1]);
+            let inside = match tile[1] {
+                // Columns of 16 bytes.
+                32 => column / 16 * 512 + row * 16 + column % 16,
+                _ => row * tile[0] + column,
+            };
+            let at = match tile[1] {
+                1 => y * pitch + 4 * x,
+                rows => y / rows * rows * pitch + 4 * x / tile[0] * (tile[0] * rows) + inside,
+            } as usize;
+            memory[at..at + 4].copy_from_slice(&colour(x, y).to_le_bytes());
+        }
+        let image = gpu.image_in(spec, (modifier, pitch.into()), &memory)?;
+        let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);
+        let before = read(&image)?;
+        let expected_before = with_rectangle(SIZE_PX, colour, [0; 4], &[]);
+        let rectangle = [5, 3, 37, 29];
+        let texels = overwrite(gpu, image.handle, rectangle)?;
+        let expected = with_rectangle(SIZE_PX, colour, rectangle, &texels);
+        let got = read(&image)?;
+        Ok(vec![
+            Output::cpu("before", &before, &expected_before, Rule::Bits),
+            Output::cpu("after", &got, &expected, Rule::Bits),
+        ])
+    });
+    case.without_lavapipe().without_honeykrisp()
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = round_trips();
     cases.extend(image_copies());
     cases.push(part_of_a_clear());
     cases.push(copied_samples(vk::SampleCountFlags::TYPE_2));
     cases.push(copied_samples(vk::SampleCountFlags::TYPE_4));
+    cases.extend(SHARED.map(shared));
     cases.push(solid_tiles("solid_part", [5, 3, 37, 29]));
     cases.push(solid_tiles("solid_tiles", [16, 16, 32, 34]));
     cases

@@ -10,7 +10,7 @@ use super::canvas::{
 use super::draws::indices;
 use super::stages::{CONTROL, EVALUATION, GEOMETRY, patches_of_triangles};
 use crate::case::{Bench, Case, Output, Rule, Shader};
-use crate::gpu::{Attachment, Commands, During, Graphics, Pass, Result, State};
+use crate::gpu::{Attachment, Commands, During, Graphics, Layouts, Pass, Result, State};
 
 /// Stages of the programs of [`shaders`].
 const STAGES: [vk::ShaderStageFlags; 3] = [VERTEX, GEOMETRY, FRAGMENT];
@@ -144,7 +144,7 @@ fn secondary() -> Case {
             }
         }
         let image = target(bench)?;
-        let color = Attachment::color(&image, CLEAR).info();
+        let color = Attachment::color(&image, CLEAR).info(Layouts::General);
         let info = vk::RenderingInfo::default()
             .flags(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS)
             .render_area(vk::Extent2D { width: SIZE_PX[0], height: SIZE_PX[1] }.into())

@@ -6,8 +6,8 @@ use ash::vk;
 use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, nearly, stages, vertices};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
-    Attachment, Bind, Graphics, Image, ImageSpec, Pass, RenderPass, Result, Shape, State, Transfer,
-    ViewSpec,
+    Attachment, Bind, Graphics, Image, ImageSpec, Pass, RenderPass, Rendered, Result, Shape, State,
+    Transfer, ViewSpec,
 };
 use crate::number::Random;
 
@@ -308,6 +308,7 @@ fn local_read(name: &'static str, out: u32) -> Case {
         let pass = Pass {
             colors: targets.iter().map(|t| Attachment::color(t, CLEAR)).collect(),
             size_px: SIZE_PX,
+            is_read: true,
             ..Pass::default()
         };
         bench.gpu.submit(|c| {
@@ -352,10 +353,11 @@ fn local_read_sample() -> Case {
         }
         let (buffer, whole) = (vertices(bench, &list)?, vertices(bench, &over)?);
         let mut second = Attachment::color(&targets[1], CLEAR);
-        second.resolve = Some((resolved.view, vk::ResolveModeFlags::AVERAGE));
+        second.resolve = Some((Rendered::whole(&resolved), vk::ResolveModeFlags::AVERAGE));
         let pass = Pass {
             colors: vec![Attachment::color(&targets[0], CLEAR), second],
             size_px: SIZE_PX,
+            is_read: true,
             ..Pass::default()
         };
         bench.gpu.submit(|c| {
@@ -567,6 +569,7 @@ fn feedback_case() -> Case {
         let pass = Pass {
             colors: vec![Attachment::color(&target, CLEAR)],
             size_px: SIZE_PX,
+            is_read: true,
             ..Pass::default()
         };
         bench.gpu.submit(|c| {
@@ -649,6 +652,84 @@ fn layered_depth(name: &'static str, format: vk::Format) -> Case {
     })
 }
 
+/// Depths that a copy wrote, tested and replaced by a rendering that loads them.
+fn depth_loaded(name: &'static str, format: vk::Format) -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    Case::new(format!("passes/{name}"), "depths of a copy are tested", shaders, move |bench| {
+        let [width, height] = SIZE_PX;
+        let spec = ImageSpec {
+            usage: vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+            ..ImageSpec::sampled(format, Shape::D2, [width, height, 1]).through(Transfer::Gpu)
+        };
+        // Stripes, of which no block has one depth.
+        let near = |x: u32, y: u32| 0.3 + 0.1 * ((x + y) % 5) as f32;
+        let texel = |x: u32, y: u32| match format {
+            vk::Format::D16_UNORM => ((near(x, y) * 65535.0) as u16).to_le_bytes().to_vec(),
+            _ => near(x, y).to_le_bytes().to_vec(),
+        };
+        let texels = (0..height).flat_map(|y| (0..width).flat_map(move |x| texel(x, y)));
+        let depth = bench.gpu.image_of(spec, &[texels.collect()])?;
+        let color = image(bench, RGBA8, ONE, 1)?;
+        let mut state = mesh_state();
+        state.depth_format = format;
+        state.depth = Some((vk::CompareOp::LESS, true));
+        let draws = bench.gpu.graphics(&stages(bench), &state, &[])?;
+        let list = scattered(73, 14, 0.6);
+        let buffer = vertices(bench, &list)?;
+        let pass = Pass {
+            colors: vec![Attachment::color(&color, CLEAR)],
+            depth: Some(Attachment::depth(&depth, 0.0, 0).loaded()),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        bench.gpu.submit(|c| {
+            c.render(&pass, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+            });
+        })?;
+        Ok(vec![pixels(bench, "picture", &color, 1)?, depths(bench, &depth, 1)?])
+    })
+}
+
+/// Depth of several samples that is resolved at the end of a rendering, and tested in the next one.
+fn depth_resolved() -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "depth is resolved and tested";
+    Case::new("passes/depth_resolved", about, shaders, move |bench| {
+        let colors = [image(bench, RGBA8, FOUR, 1)?, image(bench, RGBA8, ONE, 1)?];
+        let depth = [image(bench, DEPTH, FOUR, 1)?, image(bench, DEPTH, ONE, 1)?];
+        let mut state = mesh_state();
+        state.depth_format = DEPTH;
+        state.depth = Some((vk::CompareOp::LESS, true));
+        state.samples = FOUR;
+        let draws = bench.gpu.graphics(&stages(bench), &state, &[])?;
+        state.depth = Some((vk::CompareOp::LESS, false));
+        state.samples = ONE;
+        let tests = bench.gpu.graphics(&stages(bench), &state, &[])?;
+        let lists = [scattered(71, 9, 0.5), scattered(72, 12, 0.6)];
+        let buffers = [vertices(bench, &lists[0])?, vertices(bench, &lists[1])?];
+        let to = (Rendered::whole(&depth[1]), vk::ResolveModeFlags::SAMPLE_ZERO);
+        let pass = |k: usize, depth: Attachment| Pass {
+            colors: vec![Attachment::color(&colors[k], CLEAR)],
+            depth: Some(depth),
+            size_px: SIZE_PX,
+            ..Pass::default()
+        };
+        let resolved = Attachment { resolve: Some(to), ..Attachment::depth(&depth[0], 1.0, 0) };
+        let passes = [pass(0, resolved), pass(1, Attachment::depth(&depth[1], 0.0, 0).loaded())];
+        bench.gpu.submit(|c| {
+            for (k, pipeline) in [&draws, &tests].into_iter().enumerate() {
+                c.render(&passes[k], |c| {
+                    c.vertex_buffers(&[&buffers[k]]);
+                    c.draw(pipeline, lists[k].len() as u32, 1);
+                });
+            }
+        })?;
+        Ok(vec![pixels(bench, "picture", &colors[1], 1)?, depths(bench, &depth[1], 1)?])
+    })
+}
+
 /// Depth and stencil on the levels of an image of which the first is compressed and the small ones are not.
 fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Case {
     let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
@@ -696,7 +777,7 @@ fn small_levels(name: &'static str, format: vk::Format, extent: [u32; 2]) -> Cas
             let pipeline = gpu.graphics(&stages(bench), &state, &[])?;
             let view = ViewSpec { levels: [level, 1], ..ViewSpec::whole(&depth.spec) };
             let view = gpu.view(depth.handle, &depth.spec, view)?;
-            let target = Attachment { view, ..Attachment::depth(&depth, 0.75, 3) };
+            let target = Attachment::depth(&depth, 0.75, 3).through(view);
             let pass = Pass {
                 colors: vec![Attachment::color(&color, CLEAR)],
                 depth: Some(target).filter(|_| !plain),
@@ -778,7 +859,8 @@ fn overflowing(name: &'static str, samples: vk::SampleCountFlags, instances: u32
         let list = scattered(71, 9000, 0.02);
         let buffer = vertices(bench, &list)?;
         let mut target = Attachment::color(&color, CLEAR);
-        target.resolve = single.as_ref().map(|s| (s.view, vk::ResolveModeFlags::AVERAGE));
+        target.resolve =
+            single.as_ref().map(|s| (Rendered::whole(s), vk::ResolveModeFlags::AVERAGE));
         let pass = Pass {
             colors: vec![target],
             depth: Some(Attachment::depth(&depth, 1.0, 0)),
@@ -808,6 +890,9 @@ pub fn cases() -> Vec<Case> {
         local_read_sample(),
         moved_locations(),
         absent_colors(),
+        depth_resolved(),
+        depth_loaded("depth32_loaded", DEPTH),
+        depth_loaded("depth16_loaded", vk::Format::D16_UNORM),
         layered_depth("layers_depth32", DEPTH),
         layered_depth("layers_depth16", vk::Format::D16_UNORM),
         layered_depth("layers_stencil", vk::Format::D32_SFLOAT_S8_UINT),

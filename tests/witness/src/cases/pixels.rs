@@ -6,8 +6,8 @@ use ash::vk::BlendFactor as B;
 use super::canvas::{FRAGMENT, VERTEX, stages};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
-    Attachment, Bind, Buffer, Commands, Image, ImageSpec, Pass, Result, SamplerSpec, Shape, State,
-    Transfer,
+    Attachment, Bind, Buffer, Commands, Image, ImageSpec, Pass, Rendered, Result, SamplerSpec,
+    Shape, State, Transfer,
 };
 use crate::number::Random;
 
@@ -224,7 +224,7 @@ impl Picture {
             } else {
                 vk::ResolveModeFlags::AVERAGE
             };
-            target.resolve = Some((single.view, mode));
+            target.resolve = Some((Rendered::whole(&single), mode));
         }
         let has_stencil = self.depth == Some(vk::Format::D32_SFLOAT_S8_UINT);
         let depth_target = depth.as_ref().map(|d| Attachment::depth(d, self.clear.0, self.clear.1));

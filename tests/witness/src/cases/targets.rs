@@ -5,7 +5,8 @@ use ash::vk;
 use super::canvas::{scattered, stages};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{
-    Attachment, Commands, Image, ImageSpec, Pass, Result, Shape, State, Transfer, ViewSpec,
+    Attachment, Commands, Image, ImageSpec, Pass, Rendered, Result, Shape, State, Transfer,
+    ViewSpec,
 };
 
 const SIZE_PX: [u32; 2] = [80, 72];
@@ -215,7 +216,7 @@ fn spilled(samples: vk::SampleCountFlags, suffix: &str) -> Case {
                 _ => vk::ResolveModeFlags::AVERAGE,
             };
             Attachment {
-                resolve: several.then_some((image.view, mode)),
+                resolve: several.then_some((Rendered::whole(image), mode)),
                 ..Attachment::color(into, [0.25, 0.5, 0.75, 1.0])
             }
         };

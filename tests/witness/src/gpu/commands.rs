@@ -281,6 +281,29 @@ impl Commands<'_> {
         );
     }
 
+    /// Changes the layout of a part of an image, between everything before and everything after.
+    pub fn transition(
+        &self,
+        image: vk::Image,
+        range: vk::ImageSubresourceRange,
+        [old, new]: [vk::ImageLayout; 2],
+    ) {
+        let (stage, write) =
+            (vk::PipelineStageFlags2::ALL_COMMANDS, vk::AccessFlags2::MEMORY_WRITE);
+        let barriers = [vk::ImageMemoryBarrier2::default()
+            .src_stage_mask(stage)
+            .src_access_mask(write)
+            .dst_stage_mask(stage)
+            .dst_access_mask(write | vk::AccessFlags2::MEMORY_READ)
+            .old_layout(old)
+            .new_layout(new)
+            .image(image)
+            .subresource_range(range)];
+        let dependency = vk::DependencyInfo::default().image_memory_barriers(&barriers);
+        // SAFETY: the image is live, and this buffer is being recorded.
+        unsafe { self.gpu.device.cmd_pipeline_barrier2(self.handle, &dependency) }
+    }
+
     fn barrier_to(&self, stage: vk::PipelineStageFlags2, access: vk::AccessFlags2) {
         let barriers = [vk::MemoryBarrier2::default()
             .src_stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)

@@ -276,29 +276,66 @@ pub(super) fn sample_info<'a>(
         .sample_locations(list)
 }
 
+/// The layouts of images while they are rendered to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Layouts {
+    /// The general one, in which they are otherwise.
+    #[default]
+    General,
+    /// Those of attachments, with a transition before and one after each rendering.
+    Optimal,
+}
+
+/// A view of an image that is rendered to, and the image.
+#[derive(Clone, Copy)]
+pub struct Rendered {
+    /// The view.
+    pub view: vk::ImageView,
+    image: vk::Image,
+    range: vk::ImageSubresourceRange,
+}
+
+impl Rendered {
+    /// All of an image.
+    pub fn whole(image: &Image) -> Rendered {
+        Rendered { view: image.view, image: image.handle, range: image.spec.whole() }
+    }
+
+    fn layout(&self, layouts: Layouts) -> vk::ImageLayout {
+        match layouts {
+            Layouts::General => vk::ImageLayout::GENERAL,
+            Layouts::Optimal if self.range.aspect_mask == vk::ImageAspectFlags::COLOR => {
+                vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL
+            }
+            Layouts::Optimal => vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        }
+    }
+}
+
 /// An attachment of a [`Pass`].
 #[derive(Clone, Copy)]
 pub struct Attachment {
-    /// The attachment's view, in the general layout.
-    pub view: vk::ImageView,
+    /// What is rendered to.
+    pub image: Rendered,
     /// The clear value; without one, the attachment is loaded.
     pub clear: Option<vk::ClearValue>,
-    /// The view that its samples are resolved to, and the mode.
-    pub resolve: Option<(vk::ImageView, vk::ResolveModeFlags)>,
+    /// What its samples are resolved to, and the mode.
+    pub resolve: Option<(Rendered, vk::ResolveModeFlags)>,
 }
 
 impl Attachment {
     /// A colour attachment that starts with one colour.
     pub fn color(image: &Image, clear: [f32; 4]) -> Attachment {
         let color = vk::ClearColorValue { float32: clear };
-        Attachment { view: image.view, clear: Some(vk::ClearValue { color }), resolve: None }
+        let clear = Some(vk::ClearValue { color });
+        Attachment { image: Rendered::whole(image), clear, resolve: None }
     }
 
     /// A depth and stencil attachment that starts with these values.
     pub fn depth(image: &Image, depth: f32, stencil: u32) -> Attachment {
         let depth_stencil = vk::ClearDepthStencilValue { depth, stencil };
         let clear = Some(vk::ClearValue { depth_stencil });
-        Attachment { view: image.view, clear, resolve: None }
+        Attachment { image: Rendered::whole(image), clear, resolve: None }
     }
 
     /// The attachment, loaded with its previous contents.
@@ -306,23 +343,28 @@ impl Attachment {
         Attachment { clear: None, ..self }
     }
 
+    /// The attachment, with a view of a part of its image.
+    pub fn through(self, view: vk::ImageView) -> Attachment {
+        Attachment { image: Rendered { view, ..self.image }, ..self }
+    }
+
     /// Its load, store and resolve operations.
-    pub fn info(&self) -> vk::RenderingAttachmentInfo<'static> {
+    pub fn info(&self, layouts: Layouts) -> vk::RenderingAttachmentInfo<'static> {
         let load = match self.clear {
             Some(_) => vk::AttachmentLoadOp::CLEAR,
             None => vk::AttachmentLoadOp::LOAD,
         };
         let info = vk::RenderingAttachmentInfo::default()
-            .image_view(self.view)
-            .image_layout(vk::ImageLayout::GENERAL)
+            .image_view(self.image.view)
+            .image_layout(self.image.layout(layouts))
             .load_op(load)
             .store_op(vk::AttachmentStoreOp::STORE)
             .clear_value(self.clear.unwrap_or_default());
         match self.resolve {
             None => info,
-            Some((view, mode)) => info
-                .resolve_image_view(view)
-                .resolve_image_layout(vk::ImageLayout::GENERAL)
+            Some((to, mode)) => info
+                .resolve_image_view(to.view)
+                .resolve_image_layout(to.layout(layouts))
                 .resolve_mode(mode),
         }
     }
@@ -343,14 +385,40 @@ pub struct Pass {
     pub layers: u32,
     /// Views that each draw goes to, a bit each.
     pub view_mask: u32,
+    /// Shaders read the attachments as images, so that they stay in the general layout.
+    pub is_read: bool,
+}
+
+impl Pass {
+    /// All images that are rendered or resolved to, each once.
+    fn images(&self) -> Vec<Rendered> {
+        let all = self.colors.iter().chain(&self.depth).chain(&self.stencil);
+        let all = all.flat_map(|a| [Some(a.image), a.resolve.map(|r| r.0)]).flatten();
+        let mut images: Vec<Rendered> = Vec::new();
+        for one in all {
+            if !images.iter().any(|i| i.image == one.image) {
+                images.push(one);
+            }
+        }
+        images
+    }
 }
 
 impl Commands<'_> {
     /// Renders what `draw` records. Barriers before and after order it with everything else.
     pub fn render(&self, pass: &Pass, draw: impl FnOnce(&Commands)) {
-        let colors: Vec<_> = pass.colors.iter().map(Attachment::info).collect();
-        let depth = pass.depth.map(|a| a.info());
-        let stencil = pass.stencil.map(|a| a.info());
+        let layouts = if pass.is_read { Layouts::General } else { self.gpu.layouts.get() };
+        let colors: Vec<_> = pass.colors.iter().map(|a| a.info(layouts)).collect();
+        let depth = pass.depth.map(|a| a.info(layouts));
+        let stencil = pass.stencil.map(|a| a.info(layouts));
+        let images = if layouts == Layouts::Optimal { pass.images() } else { Vec::new() };
+        let change = |to_attachments: bool| {
+            images.iter().for_each(|i| {
+                let [general, own] = [Layouts::General, layouts].map(|l| i.layout(l));
+                let (old, new) = if to_attachments { (general, own) } else { (own, general) };
+                self.transition(i.image, i.range, [old, new]);
+            });
+        };
         let [width, height] = pass.size_px;
         let mut info = vk::RenderingInfo::default()
             .render_area(vk::Rect2D {
@@ -367,11 +435,13 @@ impl Commands<'_> {
             info = info.stencil_attachment(stencil);
         }
         self.barrier();
+        change(true);
         // SAFETY: the views are live, and this buffer is being recorded outside of any rendering.
         unsafe { self.gpu.device.cmd_begin_rendering(self.handle, &info) };
         draw(self);
         // SAFETY: rendering was begun above.
         unsafe { self.gpu.device.cmd_end_rendering(self.handle) };
+        change(false);
         self.barrier();
     }
 

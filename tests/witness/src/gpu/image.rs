@@ -177,7 +177,8 @@ impl ImageSpec {
         }
     }
 
-    fn whole(&self) -> vk::ImageSubresourceRange {
+    /// All levels and layers.
+    pub fn whole(&self) -> vk::ImageSubresourceRange {
         vk::ImageSubresourceRange {
             aspect_mask: self.aspects(),
             base_mip_level: 0,
@@ -364,10 +365,15 @@ impl Gpu {
         Ok(image)
     }
 
-    /// An image with the layout that a DRM format modifier says, in memory that the host has written.
-    pub fn image_in(&self, spec: ImageSpec, modifier: u64, memory: &[u8]) -> Result<Image> {
+    /// An image with the layout that a DRM format modifier and the bytes of a row say, in memory that the host has written.
+    pub fn image_in(
+        &self,
+        spec: ImageSpec,
+        (modifier, row_pitch): (u64, u64),
+        memory: &[u8],
+    ) -> Result<Image> {
         self.require(ext::image_drm_format_modifier::NAME)?;
-        let planes = [vk::SubresourceLayout::default()];
+        let planes = [vk::SubresourceLayout { row_pitch, ..Default::default() }];
         let mut explicit = vk::ImageDrmFormatModifierExplicitCreateInfoEXT::default()
             .drm_format_modifier(modifier)
             .plane_layouts(&planes);

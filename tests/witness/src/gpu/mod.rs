@@ -22,7 +22,7 @@ use ash::{Device, Entry, Instance, ext, khr, vk};
 
 pub use commands::Commands;
 pub use descriptors::Bind;
-pub use graphics::{Attachment, Graphics, Pass};
+pub use graphics::{Attachment, Graphics, Layouts, Pass, Rendered};
 pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
 pub use kernel::{Kernel, KernelBuilder};
 pub use memory::Buffer;
@@ -162,6 +162,8 @@ pub struct Gpu {
     garbage: RefCell<Vec<Destroyable>>,
     /// The way in which graphics pipelines are made.
     pub pipelines: Cell<Pipelines>,
+    /// The layouts of images while they are rendered to.
+    pub layouts: Cell<Layouts>,
     /// The libraries of the pipelines that were linked.
     pub libraries: Cell<Vec<[vk::Pipeline; 4]>>,
     /// The cache that whole graphics pipelines are looked for in.
@@ -425,6 +427,7 @@ impl Gpu {
             memory,
             garbage: RefCell::default(),
             pipelines: Cell::default(),
+            layouts: Cell::default(),
             libraries: Cell::default(),
             cache: Cell::default(),
             name,

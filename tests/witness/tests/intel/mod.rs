@@ -25,7 +25,8 @@ pub fn trace(
     (folder, output)
 }
 
-/// Runs cases with Tepui's driver on a virtual GPU; returns the folder of the capture and what was printed.
+/// Runs cases with Tepui's driver on a virtual GPU; returns the folder of the capture and what was printed. Options of
+/// `witness run` may come before the cases.
 pub fn capture(gpu: &str, name: &str, cases: &[&str]) -> (PathBuf, Output) {
     let folder = run::fresh_folder(name);
     let to = folder.to_str().expect("a path of text");

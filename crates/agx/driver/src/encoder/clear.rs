@@ -4,7 +4,7 @@ use tepui_agx_compiler::abi::tile::TARGETS;
 use tepui_agx_compiler::descriptor::ROW_B;
 use tepui_ir::NumKind;
 use tepui_sysval::Words as _;
-use tepui_vulkan::backend::{Counts, Draw, Rendering};
+use tepui_vulkan::backend::{Counts, Draw, Rendering, ResolveTarget};
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Result, vk};
@@ -86,7 +86,7 @@ impl Encoder {
         let (mut averaged, mut first, mut integers) = (0u8, 0u8, 0u8);
         for (k, a) in rendering.colours.iter().enumerate() {
             let Some(a) = a.as_ref().filter(|_| spilled >> k & 1 == 0) else { continue };
-            let Some((to, mode)) = &a.resolve else { continue };
+            let Some(ResolveTarget { image: to, mode, .. }) = &a.resolve else { continue };
             let is_integer = kind_of(a.image.format) != NumKind::Float;
             match *mode {
                 vk::ResolveModeFlags::AVERAGE if !is_integer => averaged |= 1 << k,

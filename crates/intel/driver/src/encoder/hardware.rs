@@ -59,6 +59,8 @@ pub struct Hardware {
     pub vertex_ranges: VertexRanges,
     /// Address of the last MEDIA_VFE_STATE's scratch memory and its other values, as they were packed.
     pub vfe: Option<[u8; MediaVfeState::SIZE_BYTES]>,
+    /// The optimisation of hierarchical depth that [`Encoder::optimise_planes`] switches is off.
+    pub has_unoptimised_planes: bool,
     /// Offset of the colour calculator's state from the base of dynamic state, if it is set.
     pub colour_calculator: Option<u64>,
 }

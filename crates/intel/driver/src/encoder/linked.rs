@@ -223,6 +223,13 @@ impl Packets {
         Ok(())
     }
 
+    /// Forgets what rules emitted last, as other packets of the kind have taken its place.
+    pub fn forget(&mut self, names: &[&str]) {
+        let overwritten =
+            RULES.iter().zip(&mut self.emitted).filter(|(r, _)| names.contains(&r.name));
+        overwritten.for_each(|(_, emitted)| emitted.clear());
+    }
+
     /// Notes the bytes of a rule as emitted; returns whether they are others than what was emitted last.
     pub fn differs(&mut self, linked: &Linked, rule: usize) -> bool {
         let (bytes, emitted) = (&linked.made[rule].bytes, &mut self.emitted[rule]);

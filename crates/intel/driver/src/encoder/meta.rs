@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_layout::{ImageKind, ImageLayout, Layout, Msaa, Tiling};
 use tepui_sysval::Words as _;
-use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
+use tepui_vulkan::backend::{Attachment, Counts, Dispatch, Draw, Rendering};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, VertexBuffer};
 use tepui_vulkan::state::{Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
@@ -65,6 +65,7 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
     let hw = format::hw(view.format).ok_or_else(unknown)?;
     let part = Part {
         layout: layout(&view.of),
+        auxiliary: view.of.image.sample_control(),
         address: view.of.addresses[view.of.plane],
         format: hw.number,
         levels: [view.of.level, 1],
@@ -270,7 +271,13 @@ impl MetaEncoder for Encoder {
         rendering: &Rendering<Intel>,
         rectangle: &Rectangle<'_, Intel>,
     ) -> Result<()> {
-        self.begin(rendering)?;
+        match (self.depth_resolve, &rendering.depth) {
+            (Some(layout), Some(depth)) => {
+                let depth = Some(Attachment { layout, ..depth.clone() });
+                self.begin(&Rendering { depth, ..rendering.clone() })?;
+            }
+            _ => self.begin(rendering)?,
+        }
         self.draw(rectangle)?;
         self.targets = None;
         Ok(())

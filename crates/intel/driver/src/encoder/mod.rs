@@ -7,7 +7,9 @@
 
 mod batch;
 pub mod bindings;
+mod colour;
 mod compute;
+mod depth;
 mod draw;
 mod feedback;
 mod generated;
@@ -31,8 +33,8 @@ use tepui_intel_packets::pixel::{
 use tepui_intel_packets::raster::State3dDrawingRectangle;
 use tepui_intel_packets::state::{Pipeline, PipelineSelect};
 use tepui_intel_packets::{Packet, Revision};
-use tepui_vulkan::Result;
 use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan::{Result, vk};
 use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::Upload as Place;
 
@@ -77,6 +79,8 @@ pub struct Encoder {
     states: Vec<u64>,
     /// The rendering that draws go to.
     targets: Option<Targets>,
+    /// Layout of the image that depth is resolved to after the rendering.
+    depth_resolve: Option<vk::ImageLayout>,
     /// Sets that are pushed, of compute pipelines.
     pushed: PushedSets,
     /// Programs that commands use, kept while they may run.
@@ -116,6 +120,7 @@ impl Encoder {
             words: Vec::new(),
             states: Vec::new(),
             targets: None,
+            depth_resolve: None,
             pushed: PushedSets::default(),
             keep: Vec::new(),
             scratch: Vec::new(),
@@ -138,6 +143,7 @@ impl Encoder {
         self.bound = None;
         self.compute_tables = stages::Tables::default();
         self.targets = None;
+        self.depth_resolve = None;
         self.pushed = PushedSets::default();
         self.keep.clear();
         self.scratch.clear();
@@ -237,15 +243,16 @@ fn set_register(register: u64, value: u32) -> MiLoadRegisterImm {
 
 /// Registers that are set once. source: genxml, CS_DEBUG_MODE2: addresses of push constants are absolute; on Gen9 CACHE_MODE_1:
 /// floats are blended as fixed point is, partial resolves are off in the cache of texels and of targets; on Gen12 L3ALLOC, of which 32
-/// ways are the URB's and 88 are for all else, and COMMON_SLICE_CHICKEN1: Wa_1508744258. All but L3ALLOC have a mask in their upper
-/// half.
+/// ways are the URB's and 88 are for all else, COMMON_SLICE_CHICKEN1: Wa_1508744258, and HIZ_CHICKEN: Wa_1806527549. All but L3ALLOC have a mask in their upper
+/// half. HIZ_CHICKEN: Wa_1806527549.
 fn registers(generation: Generation) -> &'static [(u64, u32)] {
     const ABSOLUTE: (u64, u32) = (0x20d8, 1 << 4 | 1 << 20);
     match generation {
         // Work sets the partitions of the L3 on Gen9.
         Generation::Gen9 => &[ABSOLUTE, (0x7004, (1 << 1 | 1 << 4 | 1 << 9) * 0x1_0001)],
         Generation::Gen12 => {
-            &[ABSOLUTE, (0xb134, 32 << 1 | 88 << 25), (0x7010, (1 << 14) * 0x1_0001)]
+            const HIZ_CHICKEN: (u64, u32) = (0x7018, (1 << 13) * 0x1_0001);
+            &[ABSOLUTE, (0xb134, 32 << 1 | 88 << 25), (0x7010, (1 << 14) * 0x1_0001), HIZ_CHICKEN]
         }
     }
 }

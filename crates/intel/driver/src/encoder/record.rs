@@ -98,6 +98,7 @@ impl backend::Encoder<Intel> for Encoder {
 
     fn finish(&mut self) -> Result<()> {
         self.end_side_batch()?;
+        self.optimise_planes(true)?;
         // Barriers at the end are for the next command buffer. After the last one of a submission the kernel writes all caches back,
         // and invalidates them before the next submission.
         if !self.hardware.pending.is_empty() {
@@ -116,8 +117,9 @@ impl backend::Encoder<Intel> for Encoder {
         self.begin(rendering)
     }
 
-    fn end_rendering(&mut self, _rendering: &Rendering<Intel>) -> Result<u8> {
+    fn end_rendering(&mut self, rendering: &Rendering<Intel>) -> Result<u8> {
         self.targets = None;
+        self.before_resolve_of_depth(rendering)?;
         Ok(0)
     }
 
@@ -134,12 +136,16 @@ impl backend::Encoder<Intel> for Encoder {
         self.dispatch_program(v, sets, &state.push, dispatch, state.condition)
     }
 
-    fn barrier(&mut self, dependency: &Dependency<Intel>, _within: Within) -> Result<Ordering> {
+    fn barrier(&mut self, dependency: &Dependency<Intel>, within: Within) -> Result<Ordering> {
         if dependency.destination.accesses.contains(vk::AccessFlags2::INDIRECT_COMMAND_READ) {
             // Parameters of later draws are not there yet where the side batch runs.
             self.end_side_batch()?;
         }
         self.hardware.pending |= of_dependency(self.device.generation(), dependency);
+        if within == Within::CommandBuffer {
+            self.transitions_of_depth(dependency)?;
+            self.transitions_of_colour(dependency)?;
+        }
         Ok(Ordering::Done)
     }
 
@@ -203,6 +209,9 @@ impl backend::Encoder<Intel> for Encoder {
         let written = Flush::RENDER | Flush::DEPTH | Flush::STALL;
         self.hardware.pending |= written | Flush::TEXTURES;
         resolve::region(self, from, to, region, mode)?;
+        if region.dst_subresource.aspect_mask.contains(vk::ImageAspectFlags::DEPTH) {
+            self.depth_resolve = None;
+        }
         self.hardware.pending |= written;
         Ok(())
     }

@@ -118,17 +118,21 @@ impl Buffers {
         /// Surface Type of a null surface.
         const NULL: u32 = 7;
         let mut state: State3dDepthBuffer = latched_as::<_, gen12::State3dDepthBuffer>(context)?;
+        let hiz_state: State3dHierDepthBuffer = latched(context)?;
         let stencil_state: State3dStencilBuffer =
             latched_as::<_, gen12::State3dStencilBuffer>(context)?;
         // Size and layers of stencil: those of the depth buffer, or on Gen12 its own.
         let mut of_stencil = state;
         let mut stencil_tiling = Tiling::W;
         if context.generation == Generation::Gen12 {
-            // The stencil buffer has the write enable of stencil. The hierarchical buffer is not maintained:
-            // depth is always written to the depth buffer.
+            // The stencil buffer has the write enable of stencil.
             let stencil: gen12::State3dStencilBuffer = latched(context)?;
             state.stencil_write_enable = stencil.stencil_write_enable;
-            state.hierarchical_depth_buffer_enable = false;
+            // In write-through mode the sampler reads the depth buffer without a resolve: clears fill it, and
+            // the hierarchical buffer is not maintained.
+            if hiz_state.hierarchical_depth_buffer_write_thru_enable {
+                state.hierarchical_depth_buffer_enable = false;
+            }
             stencil_tiling = match (stencil.tiled_mode, stencil.surface_type) {
                 // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencil in Y tiles.
                 (0, _) => Tiling::Y,
@@ -205,7 +209,6 @@ impl Buffers {
             }
             stencil = Some(image);
         }
-        let hiz_state: State3dHierDepthBuffer = latched(context)?;
         let clear: State3dClearParams = latched(context)?;
         let hiz =
             depth.as_ref().filter(|_| state.hierarchical_depth_buffer_enable).map(|(image, _)| {

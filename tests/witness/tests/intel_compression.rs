@@ -1,0 +1,129 @@
+//! Compression in what Tepui's driver submits to Intel's GPUs: hierarchical depth and control surfaces of samples are there, blocks
+//! are cleared fast, and transitions lead to the operations that make images readable. The pictures are judged by the test
+//! `drivers`, in its rows `tepui-skl-layouts` and `tepui-tgl-layouts`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tepui_capture::Event;
+use tepui_decode::{Content, Record};
+use tepui_intel_capture::Describer;
+use tepui_intel_packets::Decoded;
+
+mod intel;
+
+/// What is counted.
+const HIERARCHIES: &str = "depth buffers with a hierarchy";
+const CLEARS: &str = "fast clears of depth";
+const RESOLVES: &str = "resolves of depth";
+const AMBIGUATIONS: &str = "ambiguations of hierarchies";
+const CONTROLS: &str = "surface states with a control surface";
+const UNOPTIMISED: &str = "switches of Wa_1808121037";
+const OPTIMISED: &str = "switches back";
+const CONTROL_CLEARS: &str = "surface states of a control surface as an image";
+
+fn text(decoded: &Decoded, field: &str) -> String {
+    decoded.get(field).map_or(String::new(), |v| v.to_string())
+}
+
+/// Counts, and addresses of surfaces and of auxiliary surfaces.
+#[derive(Default)]
+struct Seen {
+    counts: BTreeMap<&'static str, u32>,
+    surfaces: Vec<String>,
+    auxiliary: BTreeSet<String>,
+}
+
+fn count(record: &Record, seen: &mut Seen) {
+    if let Content::Packet(d) = &record.content {
+        let is_set = |field: &str| text(d, field) == "true" || text(d, field) == "1";
+        let mut add = |name: &'static str, is: bool| {
+            if is {
+                *seen.counts.entry(name).or_default() += 1;
+            }
+        };
+        match d.info.name {
+            "3DSTATE_DEPTH_BUFFER" => {
+                add(HIERARCHIES, is_set("Hierarchical Depth Buffer Enable"));
+            }
+            "3DSTATE_WM_HZ_OP" => {
+                add(CLEARS, is_set("Depth Buffer Clear Enable"));
+                add(RESOLVES, is_set("Depth Buffer Resolve Enable"));
+                add(AMBIGUATIONS, is_set("Hierarchical Depth Buffer Resolve Enable"));
+            }
+            "MI_LOAD_REGISTER_IMM" if text(d, "Register Offset") == "0x7010" => {
+                let value = text(d, "Data DWord");
+                add(UNOPTIMISED, value == "0x2000200");
+                add(OPTIMISED, value == "0x2000000");
+            }
+            "RENDER_SURFACE_STATE" => {
+                let mode = text(d, "Auxiliary Surface Mode");
+                let is_control = matches!(&mode[..], "AUX_CCS_D" | "AUX_CCS_E");
+                add(CONTROLS, is_control);
+                seen.surfaces.push(text(d, "Surface Base Address"));
+                if is_control {
+                    seen.auxiliary.insert(text(d, "Auxiliary Surface Base Address"));
+                }
+            }
+            _ => {}
+        }
+    }
+    record.children.iter().for_each(|child| count(child, seen));
+}
+
+/// Counts of what the driver submits for cases.
+fn counts(gpu: &str, name: &str, cases: &[&str]) -> BTreeMap<&'static str, u32> {
+    let (folder, output) = intel::capture(gpu, &format!("compression-{name}-{gpu}"), cases);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let mut seen = Seen::default();
+    let mut describer = Describer::default();
+    intel::events(&folder, |events, event| match event {
+        Event::Process(process) => {
+            let options = tepui_intel_decode::Options::default();
+            describer = Describer::new(&process.parameters, options);
+        }
+        Event::Start(start) => {
+            count(&describer.command(&events.memory(&start), &start), &mut seen);
+        }
+        _ => {}
+    });
+    let clears = seen.surfaces.iter().filter(|&at| seen.auxiliary.contains(at)).count();
+    if clears != 0 {
+        seen.counts.insert(CONTROL_CLEARS, clears as u32);
+    }
+    seen.counts
+}
+
+fn check(gpu: &str) {
+    let optimal = |name: &str, case: &str| counts(gpu, name, &["--layouts", "optimal", case]);
+    // Cleared once to the depth of clear blocks, and read by a copy: an ambiguation before, a resolve after.
+    let depth = optimal("depth", "passes/layers_depth32");
+    let of = |all: &BTreeMap<_, u32>, what| all.get(what).copied().unwrap_or(0);
+    assert_eq!(of(&depth, CLEARS), 3, "{gpu} {depth:?}");
+    assert!(of(&depth, HIERARCHIES) >= 2, "{gpu} {depth:?}");
+    assert!(of(&depth, RESOLVES) >= 3 && of(&depth, AMBIGUATIONS) >= 3, "{gpu} {depth:?}");
+    // Samples are resolved by draws, for which depth is readable.
+    let samples = optimal("samples", "passes/depth_resolved");
+    assert_eq!(of(&samples, CLEARS), 1, "{gpu} {samples:?}");
+    assert!(of(&samples, CONTROLS) > 0 && of(&samples, RESOLVES) > 0, "{gpu} {samples:?}");
+    // Samples of new images are in their own slices.
+    assert!(of(&samples, CONTROL_CLEARS) > 0, "{gpu} {samples:?}");
+    // Switched before 16-bit depth on Gen12, and back at the end of the command buffer.
+    let short = optimal("short", "passes/layers_depth16");
+    let switches = if gpu == "tgl" { 2 } else { 0 };
+    let found = [UNOPTIMISED, OPTIMISED].map(|what| of(&short, what));
+    assert_eq!(found, [switches; 2], "{gpu} {short:?}");
+    // In the general layout, other commands reach the depths, too.
+    let general = counts(gpu, "general", &["passes/layers_depth32"]);
+    assert!(general.is_empty(), "{gpu} {general:?}");
+}
+
+#[test]
+fn images_are_compressed_on_skylake() {
+    check("skl");
+}
+
+#[test]
+fn images_are_compressed_on_tiger_lake() {
+    check("tgl");
+}
