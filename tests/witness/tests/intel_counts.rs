@@ -48,9 +48,10 @@ fn expected(name: &str) -> Vec<&'static str> {
     }
 }
 
-/// Commands of the batches, in order, and whether each is a draw of the case.
-fn commands(gpu: &str) -> Vec<(&'static str, bool)> {
-    let (folder, output) = intel::capture(gpu, &format!("counts-{gpu}"), &[NAME]);
+/// Commands of the batches of a case, in order, and whether each is a draw of [`one_state`].
+fn commands(gpu: &str, case: &str) -> Vec<(&'static str, bool)> {
+    let name = format!("counts-{gpu}-{}", case.replace('/', "-"));
+    let (folder, output) = intel::capture(gpu, &name, &[case]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let mut all = Vec::new();
@@ -81,7 +82,7 @@ fn add(batch: &Record, all: &mut Vec<(&'static str, bool)>) {
 }
 
 fn check(gpu: &str) {
-    let all = commands(gpu);
+    let all = commands(gpu, NAME);
     let draws: Vec<usize> = (0..all.len()).filter(|&k| all[k].1).collect();
     assert_eq!(draws.len(), 1 + 2 * CHANGES.len(), "{gpu}");
     let mut wrong = Vec::new();
@@ -107,4 +108,41 @@ fn draws_emit_what_changed_on_skylake() {
 #[test]
 fn draws_emit_what_changed_on_tiger_lake() {
     check("tgl");
+}
+
+/// Wa_1604061319 of Gen12: constants of one stage are emitted with those of all stages of the draw.
+#[test]
+fn constants_of_all_stages_are_emitted_together_on_tiger_lake() {
+    let (mut emitted, mut draws) = ([false; 2], 0);
+    for (name, _) in commands("tgl", "passes/views") {
+        match name {
+            "3DSTATE_CONSTANT_VS" => emitted[0] = true,
+            "3DSTATE_CONSTANT_PS" => emitted[1] = true,
+            "3DPRIMITIVE" => {
+                assert!(emitted[0] == emitted[1], "constants of one of the two stages");
+                draws += u32::from(emitted[0]);
+                emitted = [false; 2];
+            }
+            _ => {}
+        }
+    }
+    assert!(draws > 5, "{draws} draws with constants");
+}
+
+/// Wa_16011107343 of Gen12: the hull stage is emitted before each primitive with patches.
+#[test]
+fn the_hull_stage_is_emitted_before_each_primitive_on_tiger_lake() {
+    let (mut stages, mut primitives) = (0, 0);
+    for (name, _) in commands("tgl", "many/conditional_patches_6") {
+        match name {
+            "3DSTATE_HS" => stages += 1,
+            "3DPRIMITIVE" => {
+                // The first one is that of the clear.
+                assert!(primitives == 0 || stages > 0, "primitive {primitives}");
+                (stages, primitives) = (0, primitives + 1);
+            }
+            _ => {}
+        }
+    }
+    assert!(primitives > 8 * 6, "{primitives} primitives");
 }

@@ -20,7 +20,7 @@ impl Batch {
     ///
     /// # Errors
     /// When there is no memory.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, device: &Device, size: u64) -> Result<Place> {
         if size + END_B > self.0.left() {
             self.begin_chunk(device, size)?;
@@ -38,6 +38,20 @@ impl Batch {
         let to = self.take(device, bytes.len() as u64)?;
         // SAFETY: the batch has this room, which nothing else uses.
         unsafe { to.write(bytes) };
+        Ok(())
+    }
+
+    /// Appends the words of a command, one by one: a copy of words that were just written would wait for the writes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    #[inline(always)]
+    pub fn append_words<const N: usize>(&mut self, device: &Device, words: [u32; N]) -> Result<()> {
+        let to = self.take(device, 4 * N as u64)?.host.cast::<u32>();
+        for (k, word) in words.into_iter().enumerate() {
+            // SAFETY: the batch has this room, which nothing else uses.
+            unsafe { to.add(k).write_unaligned(word) };
+        }
         Ok(())
     }
 

@@ -175,7 +175,7 @@ impl Encoder {
     }
 
     /// Records a draw whose state is that of the last one, if that is one primitive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn repeat_draw(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
         let Draw::Direct(counts) = draw else { return false };
         let g = &self.graphics;
@@ -439,7 +439,7 @@ impl Encoder {
     #[inline(always)]
     fn primitive(&mut self, c: &Counts) -> Result<()> {
         let words = self.device.templates.primitive(c);
-        self.emit_bytes(bytemuck::bytes_of(&words))
+        self.batch.append_words(&self.device, words)
     }
 
     /// Emits a primitive whose parameters are known, under the predicate.

@@ -159,7 +159,7 @@ impl backend::Encoder<Intel> for Encoder {
         Ok(0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw_again(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
         self.repeat_draw(state, draw)
     }
