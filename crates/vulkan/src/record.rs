@@ -231,31 +231,31 @@ fn bind_vertex<B: Backend>(
     let name = "vkCmdBindVertexBuffers";
     match buffers {
         // The usual number needs no memory.
-        [_] => c.record_with(name, &[bound((0, &buffers[0]))], set_vertex(first)),
+        [_] => c.record_with(name, &[bound((0, &buffers[0]))], move |c, l| set_vertex(c, first, l)),
         _ => {
             let list: Vec<_> = buffers.iter().enumerate().take(MAX_VERTEX).map(bound).collect();
-            c.record_with(name, &list, set_vertex(first));
+            c.record_with(name, &list, move |c, l| set_vertex(c, first, l));
         }
     }
 }
 
-/// The command that sets vertex buffers from a number on, and strides where there are some.
+/// Sets vertex buffers from a number on, and strides where there are some.
 fn set_vertex<B: Backend>(
+    c: &mut CommandBuffer<B>,
     first: u32,
-) -> impl Fn(&mut CommandBuffer<B>, &[(VertexBuffer, Option<u32>)]) -> Result<()> + Send + 'static {
-    move |c, list| {
-        let state = &mut c.state;
-        let slots = state.vertex_buffers.iter_mut().zip(&mut state.graphics.strides);
-        for ((slot, to), &(buffer, stride)) in slots.skip(first as usize).zip(list) {
-            *slot = buffer;
-            if let Some(stride) = stride {
-                *to = stride;
-                state.changed |= Groups::VERTEX_STRIDES;
-            }
+    list: &[(VertexBuffer, Option<u32>)],
+) -> Result<()> {
+    let state = &mut c.state;
+    let slots = state.vertex_buffers.iter_mut().zip(&mut state.graphics.strides);
+    for ((slot, to), &(buffer, stride)) in slots.skip(first as usize).zip(list) {
+        *slot = buffer;
+        if let Some(stride) = stride {
+            *to = stride;
+            state.changed |= Groups::VERTEX_STRIDES;
         }
-        state.vertex_buffers_changed = true;
-        Ok(())
     }
+    state.vertex_buffers_changed = true;
+    Ok(())
 }
 
 fn bind_index<B: Backend>(
