@@ -30,12 +30,20 @@ pub unsafe trait Mapped: Piece {
 /// Chunks of memory, of which the last one is being filled.
 pub struct Arena<T> {
     chunks: Vec<T>,
-    used: u64,
+    /// The next byte.
+    next: Upload,
+    /// Bytes from there on to the end of the last chunk.
+    left: u64,
 }
+
+// SAFETY: the pointer is that of the chunks' memory, which they share with the GPU.
+unsafe impl<T: Send> Send for Arena<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Arena<T> {}
 
 impl<T> Default for Arena<T> {
     fn default() -> Self {
-        Arena { chunks: Vec::new(), used: 0 }
+        Arena { chunks: Vec::new(), next: NOWHERE, left: 0 }
     }
 }
 
@@ -47,6 +55,9 @@ pub struct Upload {
     /// Host address.
     pub host: *mut u8,
 }
+
+/// The place before there is memory.
+const NOWHERE: Upload = Upload { address: 0, host: std::ptr::null_mut() };
 
 impl Upload {
     /// Copies bytes to the place.
@@ -60,41 +71,80 @@ impl Upload {
 }
 
 impl<T: Mapped> Arena<T> {
-    /// Takes `size` bytes at a multiple of `align` in a chunk; `new` makes one of at least as many bytes where the last one is full.
+    /// Takes `size` bytes at a multiple of `align`, a power of two, in a chunk; `new` makes one of at least as many bytes as it gets
+    /// where the last one is full.
     ///
     /// # Errors
     /// Errors of `new`.
+    #[inline]
     pub fn take<E>(
         &mut self,
         size: u64,
         align: u64,
         new: impl FnOnce(u64) -> Result<T, E>,
     ) -> Result<Upload, E> {
-        let mut at = self.used.next_multiple_of(align);
-        let chunk = match self.chunks.pop() {
-            Some(chunk) if at + size <= chunk.size() => chunk,
-            full => {
-                self.chunks.extend(full);
-                at = 0;
-                new(size)?
-            }
-        };
-        self.used = at + size;
-        // SAFETY: the range is inside of the chunk.
-        let host = unsafe { chunk.host().add(at as usize) };
-        let upload = Upload { address: chunk.address() + at, host };
-        self.chunks.push(chunk);
-        Ok(upload)
+        let mut skip = self.next.address.wrapping_neg() & (align - 1);
+        if skip + size > self.left || self.next.host.is_null() {
+            self.begin_new(size, new)?;
+            skip = 0;
+        }
+        // SAFETY: the bytes are left.
+        unsafe { self.advance(skip) };
+        // SAFETY: as above.
+        Ok(unsafe { self.advance(size) })
+    }
+
+    /// Bytes that are left in the last chunk.
+    #[inline]
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// The next byte: its addresses are those of nothing before there is a chunk.
+    #[inline]
+    pub fn next(&self) -> Upload {
+        self.next
+    }
+
+    /// Takes bytes.
+    ///
+    /// # Safety
+    /// As many are [left](Arena::left).
+    #[inline]
+    pub unsafe fn advance(&mut self, size: u64) -> Upload {
+        debug_assert!(size <= self.left, "bytes are taken that are not there");
+        let taken = self.next;
+        self.next.address += size;
+        self.next.host = taken.host.wrapping_add(size as usize);
+        self.left -= size;
+        taken
+    }
+
+    /// Begins a new chunk of at least `size` bytes.
+    ///
+    /// # Errors
+    /// Errors of `new`.
+    #[cold]
+    pub fn begin_new<E>(
+        &mut self,
+        size: u64,
+        new: impl FnOnce(u64) -> Result<T, E>,
+    ) -> Result<(), E> {
+        self.chunks.push(new(size)?);
+        self.begin(self.chunks.len() - 1);
+        Ok(())
+    }
+
+    /// Fills a chunk from its start on.
+    fn begin(&mut self, number: usize) {
+        let chunk = &self.chunks[number];
+        self.next = Upload { address: chunk.address(), host: chunk.host() };
+        self.left = chunk.size();
     }
 
     /// The chunk that is being filled.
     pub fn last(&self) -> Option<&T> {
         self.chunks.last()
-    }
-
-    /// Bytes of it that are in use.
-    pub fn used(&self) -> u64 {
-        self.used
     }
 
     /// The first chunk.
@@ -104,8 +154,12 @@ impl<T: Mapped> Arena<T> {
 
     /// Removes all chunks after the first `keep`; what is kept is filled anew.
     pub fn recycle(&mut self, keep: usize) -> impl Iterator<Item = T> + '_ {
-        self.used = 0;
-        self.chunks.drain(keep.min(self.chunks.len())..)
+        let keep = keep.min(self.chunks.len());
+        (self.next, self.left) = (NOWHERE, 0);
+        if let Some(k) = keep.checked_sub(1) {
+            self.begin(k);
+        }
+        self.chunks.drain(keep..)
     }
 }
 

@@ -5,6 +5,7 @@
 //! - [`recycle`]: memory that is used again, as the kernel clears and maps new memory slowly
 //! - [`pool`]: small pieces of memory that live for long
 //! - [`shared`]: buffers that other processes may have, by handle
+//! - [`slab`]: parts of larger memory
 //! - [`slots`]: numbered places of a hardware table, one for all users of equal contents
 //! - [`variants`]: programs by the state that they are compiled for, and keys of caches
 //! - [`mod@builder`]: IR of the driver's own programs
@@ -17,6 +18,7 @@ pub mod pool;
 pub mod queries;
 pub mod recycle;
 pub mod shared;
+pub mod slab;
 pub mod slots;
 pub mod variants;
 
@@ -27,5 +29,6 @@ pub use pool::{Pool, PoolPiece};
 pub use queries::QueryLayout;
 pub use recycle::Recycled;
 pub use shared::SharedBuffers;
+pub use slab::Slab;
 pub use slots::Slots;
 pub use variants::Variants;

@@ -7,7 +7,7 @@ use vulkanalia_sys::{self as vk, Handle};
 
 use crate::backend::{Backend, Condition, Counts, Dispatch, Draw, Encoder};
 use crate::chain;
-use crate::command::{CommandBuffer, IndexBuffer, MAX_PUSH, PassState, VertexBuffer, of};
+use crate::command::{CommandBuffer, IndexBuffer, MAX_PUSH, MAX_SETS, PassState, VertexBuffer, of};
 use crate::dependency::Dependency;
 use crate::descriptor::{Pushed, SetLayout, Template, Writer};
 use crate::entry;
@@ -110,6 +110,7 @@ unsafe fn address<B: Backend>(buffer: vk::Buffer, offset: u64) -> u64 {
     unsafe { maybe::<Buffer<B>>(buffer) }.map_or(0, |b| b.address + offset)
 }
 
+#[inline(always)]
 fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record_draw(name, draw);
@@ -216,29 +217,45 @@ fn bind_vertex<B: Backend>(
     sizes: &[u64],
     strides: &[u64],
 ) {
-    let n = buffers.len().min(MAX_VERTEX);
-    let mut list = [VertexBuffer::default(); MAX_VERTEX];
-    for (k, (to, &b)) in list.iter_mut().zip(buffers).enumerate() {
+    let bound = |(k, &b): (usize, &vk::Buffer)| {
         // SAFETY: the buffer is null or live.
-        let Some(b) = (unsafe { maybe::<Buffer<B>>(b) }) else { continue };
-        let offset = offsets.get(k).copied().unwrap_or(0);
-        let size = b.range(offset, sizes.get(k).copied().unwrap_or(vk::WHOLE_SIZE));
-        *to = VertexBuffer { address: b.address + offset, size };
-    }
-    let (strides, m) = copied::<_, MAX_VERTEX>(strides, 0);
+        let buffer = unsafe { maybe::<Buffer<B>>(b) }.map_or_else(VertexBuffer::default, |b| {
+            let offset = offsets.get(k).copied().unwrap_or(0);
+            let size = b.range(offset, sizes.get(k).copied().unwrap_or(vk::WHOLE_SIZE));
+            VertexBuffer { address: b.address + offset, size }
+        });
+        (buffer, strides.get(k).map(|&stride| stride as u32))
+    };
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record("vkCmdBindVertexBuffers", move |c| {
-        for k in 0..n {
-            let Some(slot) = c.state.vertex_buffers.get_mut(first as usize + k) else { break };
-            *slot = list[k];
-            if k < m {
-                c.state.graphics.strides[first as usize + k] = strides[k] as u32;
-                c.state.changed |= Groups::VERTEX_STRIDES;
-            }
+    let c = unsafe { of::<B>(buffer) };
+    let name = "vkCmdBindVertexBuffers";
+    match buffers {
+        // The usual number needs no memory.
+        [_] => c.record_with(name, &[bound((0, &buffers[0]))], move |c, l| set_vertex(c, first, l)),
+        _ => {
+            let list: Vec<_> = buffers.iter().enumerate().take(MAX_VERTEX).map(bound).collect();
+            c.record_with(name, &list, move |c, l| set_vertex(c, first, l));
         }
-        c.state.vertex_buffers_changed = true;
-        Ok(())
-    });
+    }
+}
+
+/// Sets vertex buffers from a number on, and strides where there are some.
+fn set_vertex<B: Backend>(
+    c: &mut CommandBuffer<B>,
+    first: u32,
+    list: &[(VertexBuffer, Option<u32>)],
+) -> Result<()> {
+    let state = &mut c.state;
+    let slots = state.vertex_buffers.iter_mut().zip(&mut state.graphics.strides);
+    for ((slot, to), &(buffer, stride)) in slots.skip(first as usize).zip(list) {
+        *slot = buffer;
+        if let Some(stride) = stride {
+            *to = stride;
+            state.changed |= Groups::VERTEX_STRIDES;
+        }
+    }
+    state.vertex_buffers_changed = true;
+    Ok(())
 }
 
 fn bind_index<B: Backend>(
@@ -274,15 +291,22 @@ fn bind_sets<B: Backend>(
     sets: &[vk::DescriptorSet],
     offsets: &[u32],
 ) {
-    let (sets, n) = copied::<_, 8>(sets, vk::DescriptorSet::null());
-    let (offsets, m) = copied::<_, 64>(offsets, 0);
-    // SAFETY: the handle is the entry point's, and sets are live while they are recorded.
-    unsafe {
-        of::<B>(buffer).record("vkCmdBindDescriptorSets", move |c| {
-            c.state.bind_sets(point, first, &sets[..n], &offsets[..m]);
+    // SAFETY: the handle is the entry point's.
+    let c = unsafe { of::<B>(buffer) };
+    if offsets.is_empty() {
+        c.record_with("vkCmdBindDescriptorSets", sets, move |c, sets| {
+            // SAFETY: sets are live while they are recorded.
+            unsafe { c.state.bind_sets(point, first, sets, &[]) };
             Ok(())
         });
+        return;
     }
+    let (sets, n) = copied::<_, MAX_SETS>(sets, vk::DescriptorSet::null());
+    c.record_with("vkCmdBindDescriptorSets", offsets, move |c, offsets| {
+        // SAFETY: as above.
+        unsafe { c.state.bind_sets(point, first, &sets[..n], offsets) };
+        Ok(())
+    });
 }
 
 /// Both bind points that shader stages name.
@@ -298,10 +322,9 @@ fn points(stages: vk::ShaderStageFlags) -> Vec<vk::PipelineBindPoint> {
 }
 
 fn push_constants<B: Backend>(buffer: vk::CommandBuffer, offset: u32, data: &[u8]) {
-    let (data, n) = copied::<u8, MAX_PUSH>(data, 0);
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record("vkCmdPushConstants", move |c| {
-        let end = (offset as usize + n).min(MAX_PUSH);
+    unsafe { of::<B>(buffer) }.record_with("vkCmdPushConstants", data, move |c, data| {
+        let end = (offset as usize + data.len()).min(MAX_PUSH);
         if let Some(to) = c.state.push.get_mut(offset as usize..end) {
             to.copy_from_slice(&data[..to.len()]);
         }

@@ -33,11 +33,9 @@ const MARK: f32 = 1234.5;
 /// The figures of a device.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// Draws per second, recorded and submitted, with nothing between them.
-    pub draws_per_s: f64,
-    /// Draws per second with a pipeline, a descriptor set, push constants and a vertex buffer bound before
-    /// each.
-    pub draws_with_state_per_s: f64,
+    /// Rates of draws.
+    #[serde(flatten)]
+    pub draws: Draws,
     /// Graphics pipelines per second, each with its own fragment shader.
     pub pipelines_per_s: f64,
     /// Graphics pipelines linked from libraries per second, without the creation of these; `None` if the
@@ -51,6 +49,27 @@ pub struct Figures {
     pub new_states_per_s: Option<f64>,
     /// Graphics pipelines per second that are found in a pipeline cache.
     pub cached_per_s: f64,
+    /// Frames of scenes with geometry and tessellation shaders.
+    #[serde(flatten)]
+    pub scenes: Scenes,
+    /// Growth of the process in bytes for 10,000 buffers of 256 bytes, bound to one memory.
+    pub bytes_of_10000_buffers: u64,
+    /// Bytes for 1,000 images of 64 by 64 pixels with views and memory of their own, untouched.
+    pub bytes_of_1000_images: u64,
+    /// Bytes for 1,000 graphics pipelines.
+    pub bytes_of_1000_pipelines: u64,
+}
+
+/// Rates of recorded draws.
+#[derive(Clone, Debug, Serialize)]
+pub struct Draws {
+    /// Draws per second, recorded and submitted, with nothing between them.
+    pub draws_per_s: f64,
+    /// Draws per second with a pipeline, a descriptor set, push constants and a vertex buffer bound before
+    /// each.
+    pub draws_with_state_per_s: f64,
+    /// Draws with nothing between them that one thread records per second of its CPU time, without submitting them.
+    pub plain_draws_of_one_thread_per_cpu_s: f64,
     /// Draws with state that one thread records per second of wall time, without submitting them.
     pub draws_of_one_thread_per_s: f64,
     /// Draws with state that one thread records per second of its CPU time.
@@ -61,15 +80,6 @@ pub struct Figures {
     /// Draws with state of two threads per second of CPU time of each: twice the draws of one if they share
     /// nothing.
     pub draws_of_two_threads_per_cpu_s: f64,
-    /// Frames of scenes with geometry and tessellation shaders.
-    #[serde(flatten)]
-    pub scenes: Scenes,
-    /// Growth of the process in bytes for 10,000 buffers of 256 bytes, bound to one memory.
-    pub bytes_of_10000_buffers: u64,
-    /// Bytes for 1,000 images of 64 by 64 pixels with views and memory of their own, untouched.
-    pub bytes_of_1000_images: u64,
-    /// Bytes for 1,000 graphics pipelines.
-    pub bytes_of_1000_pipelines: u64,
 }
 
 /// CPU time of this thread in seconds.
@@ -99,6 +109,19 @@ pub fn run(device: &str, spirv: &std::path::Path) -> std::result::Result<Figures
     figures(&gpu, &modules).map_err(|e| e.to_string())
 }
 
+/// Measures only draws.
+///
+/// # Errors
+/// When a shader does not compile, or a call of the device fails.
+pub fn only_draws(device: &str, spirv: &std::path::Path) -> std::result::Result<Draws, String> {
+    let modules = [Shader::new("speed.vert"), Shader::new("speed.frag")];
+    let modules =
+        modules.iter().map(|s| compile(s, spirv)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let gpu = Gpu::open(device, crate::gpu::Robustness::Off).map_err(|e| e.to_string())?;
+    let rates = || Drawing::new(&Scene::new(&gpu, &modules)?, &target(&gpu)?)?.rates(&gpu);
+    rates().map_err(|e| e.to_string())
+}
+
 /// Frame rates of the scenes with geometry and tessellation shaders.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scenes {
@@ -126,7 +149,11 @@ struct Scene<'a> {
     colours: crate::gpu::Buffer,
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
+    fn new(gpu: &'a Gpu, modules: &'a [Vec<u32>]) -> Result<Scene<'a>> {
+        Ok(Scene { gpu, modules, colours: gpu.buffer(&[1e-4f32; 4])? })
+    }
+
     fn state(&self) -> State {
         let attribute = [(vk::Format::R32G32B32A32_SFLOAT, 16)];
         let mut state = State::new(SIZE_PX).vertex_buffer(vk::VertexInputRate::VERTEX, &attribute);
@@ -156,36 +183,82 @@ impl Scene<'_> {
     }
 }
 
-fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
-    let scene = Scene { gpu, modules, colours: gpu.buffer(&[1e-4f32; 4])? };
-    // Degenerate triangles: drawing them costs almost nothing on the GPU.
-    let vertices = [gpu.buffer(&[0.5f32; 12])?, gpu.buffer(&[0.25f32; 12])?];
-    let drawn = [scene.graphics(1)?, scene.graphics(2)?];
-    let layout = drawn[0].layout;
+/// The objects of recorded draws.
+struct Drawing {
+    pipelines: [Graphics; 2],
+    vertices: [crate::gpu::Buffer; 2],
+    pass: Pass,
+}
+
+impl Drawing {
+    fn new(scene: &Scene<'_>, target: &crate::gpu::Image) -> Result<Drawing> {
+        let gpu = scene.gpu;
+        Ok(Drawing {
+            pipelines: [scene.graphics(1)?, scene.graphics(2)?],
+            // Degenerate triangles: drawing them costs almost nothing on the GPU.
+            vertices: [gpu.buffer(&[0.5f32; 12])?, gpu.buffer(&[0.25f32; 12])?],
+            pass: Pass {
+                colors: vec![Attachment::color(target, [0.0; 4])],
+                size_px: SIZE_PX,
+                ..Pass::default()
+            },
+        })
+    }
+
+    fn rates(&self, gpu: &Gpu) -> Result<Draws> {
+        let [first, _] = &self.pipelines;
+        let draws_per_s = draws(gpu, &self.pass, &|c| {
+            c.bind_graphics(first);
+            c.vertex_buffers(&[&self.vertices[0]]);
+            c.push_graphics(first, &[0.0f32; 4]);
+            let mut k = 0;
+            // Iterators are calls where this crate is not optimised, whose time would count as the driver's.
+            while k < DRAWS {
+                // SAFETY: a pipeline with its descriptors and vertices is bound, inside of a rendering.
+                unsafe { gpu.device.cmd_draw(c.handle, 3, 1, 0, 0) };
+                k += 1;
+            }
+        })?;
+        let objects = DrawObjects::new(&self.pipelines, &self.vertices);
+        let draws_with_state_per_s = draws(gpu, &self.pass, &|c| {
+            // SAFETY: as above.
+            unsafe { objects.draw(&gpu.device, c.handle) };
+        })?;
+        let plain = DrawObjects { has_state: false, ..objects };
+        let [_, plain_draws_of_one_thread_per_cpu_s] =
+            draws_of_threads::<1>(gpu, &self.pass, plain)?;
+        let [draws_of_one_thread_per_s, draws_of_one_thread_per_cpu_s] =
+            draws_of_threads::<1>(gpu, &self.pass, objects)?;
+        let [draws_of_two_threads_per_s, draws_of_two_threads_per_cpu_s] =
+            draws_of_threads::<2>(gpu, &self.pass, objects)?;
+        Ok(Draws {
+            draws_per_s,
+            draws_with_state_per_s,
+            plain_draws_of_one_thread_per_cpu_s,
+            draws_of_one_thread_per_s,
+            draws_of_one_thread_per_cpu_s,
+            draws_of_two_threads_per_s,
+            draws_of_two_threads_per_cpu_s,
+        })
+    }
+}
+
+/// The image that draws are recorded for.
+fn target(gpu: &Gpu) -> Result<crate::gpu::Image> {
     let spec = ImageSpec {
         usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
         ..ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2, [SIZE_PX[0], SIZE_PX[1], 1])
     };
-    let target = gpu.image(spec.through(Transfer::Gpu))?;
-    let pass = Pass {
-        colors: vec![Attachment::color(&target, [0.0; 4])],
-        size_px: SIZE_PX,
-        ..Pass::default()
-    };
-    let draws_per_s = draws(gpu, &pass, &|c| {
-        c.bind_graphics(&drawn[0]);
-        c.vertex_buffers(&[&vertices[0]]);
-        c.push_graphics(&drawn[0], &[0.0f32; 4]);
-        for _ in 0..DRAWS {
-            // SAFETY: a pipeline with its descriptors and vertices is bound, inside of a rendering.
-            unsafe { gpu.device.cmd_draw(c.handle, 3, 1, 0, 0) };
-        }
-    })?;
-    let objects = DrawObjects::new(&drawn, &vertices);
-    let draws_with_state_per_s = draws(gpu, &pass, &|c| {
-        // SAFETY: as above.
-        unsafe { objects.draw(&gpu.device, c.handle) };
-    })?;
+    gpu.image(spec.through(Transfer::Gpu))
+}
+
+fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
+    let scene = Scene::new(gpu, modules)?;
+    let target = target(gpu)?;
+    let drawing = Drawing::new(&scene, &target)?;
+    let draws = drawing.rates(gpu)?;
+    let Drawing { pipelines: [first, _], vertices: [vertices, _], pass } = &drawing;
+    let layout = first.layout;
     let start = Instant::now();
     let mut made = Vec::with_capacity(PIPELINES);
     for n in 0..PIPELINES {
@@ -193,13 +266,8 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
     }
     let pipelines_per_s = PIPELINES as f64 / start.elapsed().as_secs_f64();
     let cached_per_s = cached(&scene, layout)?;
-    let [draws_of_one_thread_per_s, draws_of_one_thread_per_cpu_s] =
-        draws_of_threads::<1>(gpu, &pass, objects)?;
-    let [draws_of_two_threads_per_s, draws_of_two_threads_per_cpu_s] =
-        draws_of_threads::<2>(gpu, &pass, objects)?;
-    let (links_per_s, links_with_draw_per_s) =
-        links(&scene, &drawn[0], &pass, &vertices[0])?.unzip();
-    let new_states_per_s = new_states(&scene, &pass, &vertices[0])?;
+    let (links_per_s, links_with_draw_per_s) = links(&scene, first, pass, vertices)?.unzip();
+    let new_states_per_s = new_states(&scene, pass, vertices)?;
 
     let bytes_of_10000_buffers = buffers(gpu)?;
     let before = held_bytes();
@@ -215,12 +283,7 @@ fn figures(gpu: &Gpu, modules: &[Vec<u32>]) -> Result<Figures> {
     let bytes_of_1000_pipelines = held_bytes().saturating_sub(before);
     let scenes = expanded(gpu, &modules[2..])?;
     Ok(Figures {
-        draws_per_s,
-        draws_with_state_per_s,
-        draws_of_one_thread_per_s,
-        draws_of_one_thread_per_cpu_s,
-        draws_of_two_threads_per_s,
-        draws_of_two_threads_per_cpu_s,
+        draws,
         pipelines_per_s,
         cached_per_s,
         scenes,
@@ -328,6 +391,8 @@ struct DrawObjects {
     drawn: [(vk::Pipeline, vk::PipelineLayout, vk::DescriptorSet); 2],
     /// Vertex buffers.
     vertices: [vk::Buffer; 2],
+    /// Objects are bound before each draw, not only before the first one.
+    has_state: bool,
 }
 
 impl DrawObjects {
@@ -335,28 +400,35 @@ impl DrawObjects {
         DrawObjects {
             drawn: std::array::from_fn(|k| (drawn[k].pipeline, drawn[k].layout, drawn[k].set)),
             vertices: std::array::from_fn(|k| vertices[k].handle),
+            has_state: true,
         }
     }
 
-    /// Records draws, with a pipeline, its set, a vertex buffer and push constants bound before each.
+    /// Records draws, with a pipeline, its set, a vertex buffer and push constants bound before each, or before the first one.
     ///
     /// # Safety
     /// The objects are live, and the command buffer is inside of a rendering.
     unsafe fn draw(&self, device: &ash::Device, c: vk::CommandBuffer) {
         let graphics = vk::PipelineBindPoint::GRAPHICS;
-        for k in 0..DRAWS as usize {
-            let (pipeline, layout, set) = self.drawn[k & 1];
-            let mut push = [0; 16];
-            push[..4].copy_from_slice(&(k as f32).to_ne_bytes());
-            // SAFETY: as the caller says.
-            unsafe {
-                device.cmd_bind_pipeline(c, graphics, pipeline);
-                device.cmd_bind_descriptor_sets(c, graphics, layout, 0, &[set], &[]);
-                device.cmd_bind_vertex_buffers(c, 0, &[self.vertices[k >> 1 & 1]], &[0]);
-                let stages = vk::ShaderStageFlags::ALL_GRAPHICS;
-                device.cmd_push_constants(c, layout, stages, 0, &push);
-                device.cmd_draw(c, 3, 1, 0, 0);
+        let stages = vk::ShaderStageFlags::ALL_GRAPHICS;
+        let mut k = 0;
+        while k < DRAWS {
+            if k == 0 || self.has_state {
+                let (pipeline, layout, set) = self.drawn[(k & 1) as usize];
+                let vertices = self.vertices[(k >> 1 & 1) as usize];
+                let mut push = [0; 16];
+                push[..4].copy_from_slice(&(k as f32).to_ne_bytes());
+                // SAFETY: as the caller says.
+                unsafe {
+                    device.cmd_bind_pipeline(c, graphics, pipeline);
+                    device.cmd_bind_descriptor_sets(c, graphics, layout, 0, &[set], &[]);
+                    device.cmd_bind_vertex_buffers(c, 0, &[vertices], &[0]);
+                    device.cmd_push_constants(c, layout, stages, 0, &push);
+                }
             }
+            // SAFETY: as above.
+            unsafe { device.cmd_draw(c, 3, 1, 0, 0) };
+            k += 1;
         }
     }
 }

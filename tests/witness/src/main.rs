@@ -83,6 +83,9 @@ enum Cli {
         /// Part of the device's name.
         #[arg(long)]
         device: String,
+        /// Measures draws alone.
+        #[arg(long)]
+        only_draws: bool,
         /// The folder for compiled SPIR-V.
         #[arg(long, default_value = "/tmp/witness-spirv")]
         spirv: PathBuf,
@@ -202,7 +205,10 @@ fn main() -> ExitCode {
             let out = out.as_deref();
             run(&device, &spirv, out, quiet, (pipelines, layouts), &select(&names, exact))
         }
-        Cli::Driver { device, spirv } => print("driver", driver_speed::run(&device, &spirv)),
+        Cli::Driver { device, only_draws: true, spirv } => {
+            print("driver", driver_speed::only_draws(&device, &spirv))
+        }
+        Cli::Driver { device, spirv, .. } => print("driver", driver_speed::run(&device, &spirv)),
         Cli::Scenes { device, spirv } => print("scenes", driver_speed::scenes(&device, &spirv)),
         Cli::Endure { device, spirv, what, times } => {
             print("endure", endurance::run(what, &device, &spirv, times))

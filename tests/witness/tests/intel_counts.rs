@@ -18,11 +18,7 @@ const BLEND: &str = "3DSTATE_BLEND_STATE_POINTERS";
 const SF_VIEWPORT: &str = "3DSTATE_VIEWPORT_STATE_POINTERS_SF_CLIP";
 /// Packets of the fragment program, or of its absence.
 const PROGRAM: [&str; 3] = ["3DSTATE_WM", "3DSTATE_PS", "3DSTATE_PS_EXTRA"];
-const TABLES: [&str; 3] = [
-    "3DSTATE_CONSTANT_PS",
-    "3DSTATE_BINDING_TABLE_POINTERS_PS",
-    "3DSTATE_SAMPLER_STATE_POINTERS_PS",
-];
+const TABLE: &str = "3DSTATE_BINDING_TABLE_POINTERS_PS";
 
 /// Packets that each change leads to, in the order of [`CHANGES`].
 fn expected(name: &str) -> Vec<&'static str> {
@@ -38,12 +34,12 @@ fn expected(name: &str) -> Vec<&'static str> {
         // There is no fragment program then.
         "discard" => {
             let setup = ["3DSTATE_STREAMOUT", CLIP, "3DSTATE_SBE", "3DSTATE_SBE_SWIZ"];
-            [&setup[..], &PROGRAM, &[PS_BLEND], &TABLES].concat()
+            [&setup[..], &PROGRAM, &[PS_BLEND, TABLE]].concat()
         }
         "provoking vertex" => vec![CLIP, "3DSTATE_SF"],
         "sample mask" => vec!["3DSTATE_SAMPLE_MASK"],
         // The fragment program is another.
-        "alpha to coverage" => [&PROGRAM[..], &[PS_BLEND, BLEND], &TABLES].concat(),
+        "alpha to coverage" => vec!["3DSTATE_PS", PS_BLEND, BLEND, TABLE],
         "depth test" | "depth write" | "stencil test" => vec![DEPTH],
         "blend constants" => vec!["3DSTATE_CC_STATE_POINTERS"],
         "blend equation" | "logic operation" => vec![PS_BLEND, BLEND],
@@ -52,9 +48,10 @@ fn expected(name: &str) -> Vec<&'static str> {
     }
 }
 
-/// Commands of the batches, in order, and whether each is a draw of the case.
-fn commands(gpu: &str) -> Vec<(&'static str, bool)> {
-    let (folder, output) = intel::capture(gpu, &format!("counts-{gpu}"), &[NAME]);
+/// Commands of the batches of a case, in order, and whether each is a draw of [`one_state`].
+fn commands(gpu: &str, case: &str) -> Vec<(&'static str, bool)> {
+    let name = format!("counts-{gpu}-{}", case.replace('/', "-"));
+    let (folder, output) = intel::capture(gpu, &name, &[case]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let mut all = Vec::new();
@@ -85,7 +82,7 @@ fn add(batch: &Record, all: &mut Vec<(&'static str, bool)>) {
 }
 
 fn check(gpu: &str) {
-    let all = commands(gpu);
+    let all = commands(gpu, NAME);
     let draws: Vec<usize> = (0..all.len()).filter(|&k| all[k].1).collect();
     assert_eq!(draws.len(), 1 + 2 * CHANGES.len(), "{gpu}");
     let mut wrong = Vec::new();
@@ -111,4 +108,41 @@ fn draws_emit_what_changed_on_skylake() {
 #[test]
 fn draws_emit_what_changed_on_tiger_lake() {
     check("tgl");
+}
+
+/// Wa_1604061319 of Gen12: constants of one stage are emitted with those of all stages of the draw.
+#[test]
+fn constants_of_all_stages_are_emitted_together_on_tiger_lake() {
+    let (mut emitted, mut draws) = ([false; 2], 0);
+    for (name, _) in commands("tgl", "passes/views") {
+        match name {
+            "3DSTATE_CONSTANT_VS" => emitted[0] = true,
+            "3DSTATE_CONSTANT_PS" => emitted[1] = true,
+            "3DPRIMITIVE" => {
+                assert!(emitted[0] == emitted[1], "constants of one of the two stages");
+                draws += u32::from(emitted[0]);
+                emitted = [false; 2];
+            }
+            _ => {}
+        }
+    }
+    assert!(draws > 5, "{draws} draws with constants");
+}
+
+/// Wa_16011107343 of Gen12: the hull stage is emitted before each primitive with patches.
+#[test]
+fn the_hull_stage_is_emitted_before_each_primitive_on_tiger_lake() {
+    let (mut stages, mut primitives) = (0, 0);
+    for (name, _) in commands("tgl", "many/conditional_patches_6") {
+        match name {
+            "3DSTATE_HS" => stages += 1,
+            "3DPRIMITIVE" => {
+                // The first one is that of the clear.
+                assert!(primitives == 0 || stages > 0, "primitive {primitives}");
+                (stages, primitives) = (0, primitives + 1);
+            }
+            _ => {}
+        }
+    }
+    assert!(primitives > 8 * 6, "{primitives} primitives");
 }

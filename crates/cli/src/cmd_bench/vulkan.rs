@@ -78,6 +78,7 @@ struct Time {
 struct Figures {
     draws_per_s: f64,
     draws_with_state_per_s: f64,
+    plain_draws_of_one_thread_per_cpu_s: f64,
     draws_of_one_thread_per_s: f64,
     draws_of_one_thread_per_cpu_s: f64,
     draws_of_two_threads_per_s: f64,
@@ -166,6 +167,9 @@ fn measure(args: &Args, tell: &mut dyn FnMut(Row)) -> Result<(), Box<dyn std::er
         };
         row("draws", "thousands/s", false, &|f| Some(f.draws_per_s / 1e3));
         row("draws with state", "thousands/s", false, &|f| Some(f.draws_with_state_per_s / 1e3));
+        row("draws, not submitted", "thousands/s", false, &|f| {
+            Some(f.plain_draws_of_one_thread_per_cpu_s / 1e3)
+        });
         row("draws of one thread", "thousands/s", false, &|f| {
             Some(f.draws_of_one_thread_per_s / 1e3)
         });

@@ -8,19 +8,23 @@ use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::sampler::SamplerState;
 use tepui_ir::Stage;
 use tepui_vulkan::{Error, Result};
-use tepui_vulkan_kit::Recycled;
 use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
+use tepui_vulkan_kit::slab::Part;
+use tepui_vulkan_kit::{Recycled, Slab};
 
-use crate::kernel::{Bo, Kernel, lock};
+use crate::encoder::Templates;
+use crate::kernel::{Bo, Kernel, PAGE_B, lock};
 use crate::meta::Meta;
 use crate::pool::{Piece, Pool};
 use crate::space::Window;
 
 /// Bytes of a chunk of upload memory, and of a block of binding tables, whose pointers have 16 bits.
 pub const CHUNK_B: u64 = 64 << 10;
+/// Bytes of a buffer of which chunks are parts.
+const SLAB_B: u64 = 2 << 20;
 /// Maximum number of unused chunks of each kind that are kept.
-const MAX_CHUNKS: usize = 64;
+const MAX_CHUNKS: usize = 512;
 /// Maximum bytes of all larger unused pieces of each kind that are kept.
 const MAX_LARGE_B: u64 = 32 << 20;
 /// Bytes after code that the instruction fetch may read. source: Mesa, anv_allocator.c, on the padding of kernels
@@ -55,6 +59,15 @@ impl Upload {
     }
 }
 
+/// Upload memory of a kind.
+struct UploadMemory {
+    unused: Recycled<Chunk>,
+    slab: Slab<Bo>,
+}
+
+/// A chunk of upload memory.
+pub type Chunk = Part<Bo>;
+
 /// Scratch memory of the threads of a stage.
 pub struct Scratch {
     /// Its memory.
@@ -71,7 +84,7 @@ pub struct Device {
     bindless: Pool,
     samplers: Pool,
     borders: Pool,
-    uploads: [Mutex<Recycled<Bo>>; 3],
+    uploads: [Mutex<UploadMemory>; 3],
     /// Scratch memory by stage and the logarithm of the KiB of a thread: threads of several stages run at once.
     scratch: Mutex<BTreeMap<(u8, u32), Arc<Scratch>>>,
     /// A page that nothing reads: what post-sync writes that only order something write to, and a batch that ends at once.
@@ -80,6 +93,8 @@ pub struct Device {
     pub null_surface: Piece,
     /// The driver's own programs.
     pub meta: Meta,
+    /// Packets that draws fill in.
+    pub templates: Templates,
 }
 
 /// Offset of the batch that ends at once in [`Device::idle`].
@@ -104,11 +119,14 @@ impl Device {
             samplers: Pool::new(&kernel, Window::Dynamic, CHUNK_B, SAMPLER_ALIGN),
             borders: Pool::new(&kernel, Window::Dynamic, CHUNK_B, BORDER_ALIGN),
             bindless,
-            uploads: [(); 3].map(|()| Mutex::new(Recycled::new(limits))),
+            uploads: [(); 3].map(|()| {
+                Mutex::new(UploadMemory { unused: Recycled::new(limits), slab: Slab::default() })
+            }),
             scratch: Mutex::default(),
             idle,
             null_surface,
             meta: Meta::default(),
+            templates: Templates::new(kernel.chip.generation)?,
             kernel,
         });
         crate::encoder::start(&device)?;
@@ -182,16 +200,18 @@ impl Device {
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn upload_chunk(&self, kind: Upload, size: u64) -> Result<Bo> {
-        if let Some(bo) = lock(&self.uploads[kind as usize]).take(size) {
-            return Ok(bo);
+    pub fn upload_chunk(&self, kind: Upload, size: u64) -> Result<Chunk> {
+        let mut memory = lock(&self.uploads[kind as usize]);
+        if let Some(chunk) = memory.unused.take(size) {
+            return Ok(chunk);
         }
-        Bo::new(&self.kernel, size.max(CHUNK_B), kind.window())
+        let size = size.max(CHUNK_B).next_multiple_of(PAGE_B);
+        memory.slab.take(size, SLAB_B, |size| Bo::new(&self.kernel, size, kind.window()))
     }
 
     /// Takes upload memory back.
-    pub fn recycle(&self, kind: Upload, bo: Bo) {
-        lock(&self.uploads[kind as usize]).give(bo);
+    pub fn recycle(&self, kind: Upload, chunk: Chunk) {
+        lock(&self.uploads[kind as usize]).unused.give(chunk);
     }
 
     /// Scratch memory for programs of a stage whose threads need `bytes`; none if they need none.

@@ -146,6 +146,23 @@ impl<B: Backend> CommandBuffer<B> {
         self.record_as(name, command, Deferred::Other);
     }
 
+    /// Runs a command with a list of the application's, or keeps it with a copy of the list.
+    pub fn record_with<T: Copy + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        list: &[T],
+        command: impl Fn(&mut CommandBuffer<B>, &[T]) -> Result<()> + Send + 'static,
+    ) {
+        if self.defers {
+            let list: Box<[T]> = list.into();
+            return self.record(name, move |c| command(c, &list));
+        }
+        announce(name);
+        if let Err(e) = command(self, list) {
+            self.failed(name, e);
+        }
+    }
+
     /// Runs the end of a rendering, or keeps it.
     pub fn record_end(
         &mut self,
@@ -171,7 +188,7 @@ impl<B: Backend> CommandBuffer<B> {
     }
 
     /// Draws, or keeps the draw.
-    #[inline]
+    #[inline(always)]
     pub fn record_draw(&mut self, name: &'static str, draw: Draw) {
         announce(name);
         if self.defers || !self.encoder.draw_again(&self.state, &draw) {

@@ -150,6 +150,11 @@ impl<B: Backend> Clone for Bound<B> {
 }
 
 impl<B: Backend> Bound<B> {
+    /// Number of the pipeline; `None` for shader objects, and before anything is bound.
+    pub fn id(&self) -> Option<u64> {
+        (self.id != 0).then_some(self.id)
+    }
+
     fn of(p: &GraphicsPipeline<B>) -> Bound<B> {
         Bound {
             id: p.id,
@@ -310,6 +315,13 @@ impl<B: Backend> CommandState<B> {
         self.is_applied = false;
     }
 
+    /// Whether nothing that draws depend on has changed since the driver last looked, besides the index buffer and the condition.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        let flags = self.shaders_changed | self.push_changed | self.vertex_buffers_changed;
+        !flags && self.changed.is_empty() && self.graphics_sets.changed == 0
+    }
+
     /// Makes the driver look at everything again.
     pub fn invalidate(&mut self) {
         self.changed = Groups::all();
@@ -360,19 +372,14 @@ impl<B: Backend> CommandState<B> {
             }
             // SAFETY: as the caller says.
             let Some(set) = (unsafe { crate::object::maybe::<Set<B>>(s) }) else { continue };
-            let mut dynamic = set.dynamic().to_vec();
-            for d in &mut dynamic {
+            let bound = &mut bind.sets[n];
+            (bound.addresses, bound.host) = (set.addresses(), set.host());
+            bound.dynamic.clear();
+            bound.dynamic.extend(set.dynamic().iter().map(|&(address, size)| {
                 let offset = offsets.next().copied().unwrap_or(0);
-                if d.1 > 0 {
-                    d.0 += u64::from(offset);
-                }
-            }
-            bind.sets[n] = BoundSet {
-                addresses: set.addresses(),
-                host: set.host(),
-                dynamic,
-                pushed: PerSetMemory::default(),
-            };
+                (if size > 0 { address + u64::from(offset) } else { address }, size)
+            }));
+            bound.pushed.iter_mut().for_each(Vec::clear);
             bind.changed |= 1 << n;
         }
     }

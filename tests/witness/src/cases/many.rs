@@ -4,6 +4,7 @@
 use ash::vk;
 
 use super::canvas::{CLEAR, Mesh, SIZE_PX, band, mesh_state, picture, stages, vertices};
+use super::stages::{CONTROL, EVALUATION};
 use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Attachment, Buffer, Commands, Graphics, ImageSpec, Pass, Result, Shape, State};
 
@@ -135,12 +136,28 @@ fn indirect(name: &str, most: u32, count: Count, indexed: bool) -> Case {
     })
 }
 
-/// Draws under conditions that hold and that do not, with and without a count in memory.
-fn conditional(most: u32) -> Case {
+/// The pipeline of [`shaders`] and of a tessellator, for patches of a point.
+fn patches(bench: &Bench) -> Result<Graphics> {
+    let mut state = State::new(SIZE_PX);
+    state.topology = vk::PrimitiveTopology::PATCH_LIST;
+    state.patch_points = 1;
+    let [vertex, fragment] = stages(bench);
+    let [control, evaluation] = [2, 3].map(|k| &bench.spirv[k][..]);
+    let all = [vertex, (CONTROL, control), (EVALUATION, evaluation), fragment];
+    bench.gpu.graphics(&all, &state, &[])
+}
+
+/// Draws under conditions that hold and that do not, with and without a count in memory, of points or of patches.
+fn conditional(most: u32, of_patches: bool) -> Case {
     let about = "draws that words in memory let happen or not";
-    let case = Case::new(format!("many/conditional_{most}"), about, shaders(), move |bench| {
+    let kind = if of_patches { "patches_" } else { "" };
+    let mut shaders = shaders();
+    if of_patches {
+        shaders.extend([Shader::new("draws.tesc"), Shader::new("draws.tese")]);
+    }
+    let case = Case::new(format!("many/conditional_{kind}{most}"), about, shaders, move |bench| {
         bench.gpu.require(ash::ext::conditional_rendering::NAME)?;
-        let pipeline = pipeline(bench, 0)?;
+        let pipeline = if of_patches { patches(bench) } else { pipeline(bench, 0) }?;
         let arguments = bench.gpu.buffer(&arguments(0..8 * most, false))?;
         let words = bench.gpu.buffer(&[0u32, 7])?;
         let drawn = most - most / 3;
@@ -367,7 +384,8 @@ pub fn cases() -> Vec<Case> {
     cases.push(indirect("direct", MANY, Count::Direct, false));
     // Few draws, some more, and many: drivers take other paths.
     for most in [2, 6, 130] {
-        cases.extend([conditional(most), views(most), rewritten(most)]);
+        cases.extend([false, true].map(|of_patches| conditional(most, of_patches)));
+        cases.extend([views(most), rewritten(most)]);
     }
     cases.extend([states(), tables(), constants()]);
     cases

@@ -213,11 +213,7 @@ impl Encoder {
         else {
             return false;
         };
-        let settled = state.changed.is_empty()
-            && !state.shaders_changed
-            && !state.push_changed
-            && !state.vertex_buffers_changed
-            && state.graphics_sets.changed == 0
+        let settled = state.is_settled()
             && !state.feedback.active
             && state.condition.is_none()
             && self.expansion.statistics.is_empty()

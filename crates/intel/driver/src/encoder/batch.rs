@@ -3,42 +3,70 @@
 
 use tepui_intel_packets::mi::{MiBatchBufferEnd, MiBatchBufferStart};
 use tepui_vulkan::Result;
+use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::{Mapped, Upload as Place};
 
-use crate::device::{Device, Upload, packet};
-use crate::kernel::Bo;
+use crate::device::{Chunk, Device, Upload, packet};
 
 /// Bytes that each chunk keeps for its last command.
 const END_B: u64 = 16;
 
 /// A batch.
 #[derive(Default)]
-pub struct Batch {
-    chunks: Vec<Bo>,
-    used: u64,
-}
+pub struct Batch(Arena<Chunk>);
 
 impl Batch {
     /// Takes room for a command of `size` bytes.
     ///
     /// # Errors
     /// When there is no memory.
+    #[inline(always)]
     pub fn take(&mut self, device: &Device, size: u64) -> Result<Place> {
-        let fits = |c: &Bo| self.used + size + END_B <= c.size;
-        if !self.chunks.last().is_some_and(fits) {
-            let next = device.upload_chunk(Upload::Dynamic, size + END_B)?;
-            if let Some(last) = self.chunks.last() {
-                last.write(self.used, &jump(next.address)?);
-            }
-            self.chunks.push(next);
-            self.used = 0;
+        if size + END_B > self.0.left() {
+            self.begin_chunk(device, size)?;
         }
-        let chunk = &self.chunks[self.chunks.len() - 1];
-        // SAFETY: the range is inside of the chunk.
-        let host = unsafe { chunk.host().add(self.used as usize) };
-        let address = chunk.address + self.used;
-        self.used += size;
-        Ok(Place { address, host })
+        // SAFETY: the bytes are left.
+        Ok(unsafe { self.0.advance(size) })
+    }
+
+    /// Appends the bytes of a command.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    #[inline]
+    pub fn append(&mut self, device: &Device, bytes: &[u8]) -> Result<()> {
+        let to = self.take(device, bytes.len() as u64)?;
+        // SAFETY: the batch has this room, which nothing else uses.
+        unsafe { to.write(bytes) };
+        Ok(())
+    }
+
+    /// Appends the words of a command, one by one: a copy of words that were just written would wait for the writes.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    #[inline(always)]
+    pub fn append_words<const N: usize>(&mut self, device: &Device, words: [u32; N]) -> Result<()> {
+        let to = self.take(device, 4 * N as u64)?.host.cast::<u32>();
+        for (k, word) in words.into_iter().enumerate() {
+            // SAFETY: the batch has this room, which nothing else uses.
+            unsafe { to.add(k).write_unaligned(word) };
+        }
+        Ok(())
+    }
+
+    /// Goes on in a new chunk with room for a command of `size` bytes.
+    #[cold]
+    fn begin_chunk(&mut self, device: &Device, size: u64) -> Result<()> {
+        let has_begun = self.0.first().is_some();
+        let end = self.0.next();
+        self.0.begin_new(size + END_B, |size| device.upload_chunk(Upload::Dynamic, size))?;
+        if has_begun {
+            let jump = jump(self.0.next().address)?;
+            // SAFETY: the chunk keeps room for its last command.
+            unsafe { end.write(&jump) };
+        }
+        Ok(())
     }
 
     /// Address of the next command, to which other commands may jump.
@@ -55,23 +83,26 @@ impl Batch {
     /// # Errors
     /// When a packet cannot be packed.
     pub fn end(&self, next: Option<&Batch>) -> Result<()> {
-        let Some(last) = self.chunks.last() else { return Ok(()) };
-        match next.and_then(Batch::first) {
-            Some(next) => last.write(self.used, &jump(next.address)?),
-            None => last.write(self.used, &MiBatchBufferEnd::default().pack().map_err(packet)?),
+        if self.0.first().is_none() {
+            return Ok(());
         }
+        let last = match next.and_then(Batch::first) {
+            Some(next) => jump(next.address())?.to_vec(),
+            None => MiBatchBufferEnd::default().pack().map_err(packet)?.to_vec(),
+        };
+        // SAFETY: the chunk keeps room for its last command.
+        unsafe { self.0.next().write(&last) };
         Ok(())
     }
 
-    /// The first command's buffer.
-    pub fn first(&self) -> Option<&Bo> {
-        self.chunks.first()
+    /// Memory of the first command.
+    pub fn first(&self) -> Option<&Chunk> {
+        self.0.first()
     }
 
     /// Gives the memory back.
     pub fn clear(&mut self, device: &Device) {
-        self.chunks.drain(..).for_each(|c| device.recycle(Upload::Dynamic, c));
-        self.used = 0;
+        self.0.recycle(0).for_each(|c| device.recycle(Upload::Dynamic, c));
     }
 }
 

@@ -3,6 +3,7 @@
 use tepui_sysval::SystemValue;
 use tepui_vulkan::Result;
 use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
+use tepui_vulkan_kit::arena::Mapped;
 
 use super::Encoder;
 use super::stages::Tables;
@@ -21,7 +22,7 @@ pub struct Inputs<'a> {
     /// Sets.
     pub sets: &'a BindPoint,
     /// Addresses of those that are pushed.
-    pub pushed: PushedSets,
+    pub pushed: &'a PushedSets,
     /// Push constants.
     pub push: &'a [u8; MAX_PUSH],
     /// First workgroup, and the number of workgroups.
@@ -118,8 +119,8 @@ impl Encoder {
     pub(super) fn push_sets(
         &mut self,
         point: &mut BindPoint,
-        mut addresses: PushedSets,
-    ) -> Result<PushedSets> {
+        addresses: &mut PushedSets,
+    ) -> Result<()> {
         let changed = std::mem::take(&mut point.changed);
         for (k, set) in point.sets.iter().enumerate().filter(|s| changed >> s.0 & 1 != 0) {
             if !set.pushed[RECORDS].is_empty() {
@@ -129,7 +130,7 @@ impl Encoder {
                 addresses.0[k][STATES] = self.upload_surfaces(&set.pushed[STATES])?;
             }
         }
-        Ok(addresses)
+        Ok(())
     }
 
     /// Addresses of the surface states of a program's binding table.
@@ -175,10 +176,10 @@ impl Encoder {
     ) -> Result<()> {
         let mut states = std::mem::take(&mut self.states);
         let found = self.surface_states(v, inputs, &mut states);
-        let block = self.tables.last().map_or(0, |c| c.address);
+        let block = self.tables.last().map_or(0, Mapped::address);
         if found.is_ok() && (to.states != states || to.block != block) {
             to.table = self.table(&states)?;
-            to.block = self.tables.last().map_or(0, |c| c.address);
+            to.block = self.tables.last().map_or(0, Mapped::address);
             std::mem::swap(&mut to.states, &mut states);
         }
         self.states = states;
@@ -201,20 +202,25 @@ impl Encoder {
             to.sampler_table = 0;
             return Ok(());
         }
-        let mut table = Vec::with_capacity(SamplerState::SIZE_BYTES * v.places.samplers.len());
-        for &SamplerPlace { set, offset } in &v.places.samplers {
+        let mut handles = std::mem::take(&mut self.samplers);
+        handles.clear();
+        handles.extend(v.places.samplers.iter().map(|&SamplerPlace { set, offset }| {
             let record = bytes(inputs.set(set), RECORDS);
-            let handle = word_at(record, offset.saturating_add(sampled::SAMPLER));
-            match self.device.sampler_bytes(space::DYNAMIC + u64::from(handle)) {
-                Some(state) => table.extend_from_slice(&state),
-                // A sampler that was not written is not used.
-                None => table.extend(SamplerState::default().pack().map_err(packet)?),
+            word_at(record, offset.saturating_add(sampled::SAMPLER))
+        }));
+        if to.samplers != handles {
+            let mut table = Vec::with_capacity(SamplerState::SIZE_BYTES * handles.len());
+            for &handle in &handles {
+                match self.device.sampler_bytes(space::DYNAMIC + u64::from(handle)) {
+                    Some(state) => table.extend_from_slice(&state),
+                    // A sampler that was not written is not used.
+                    None => table.extend(SamplerState::default().pack().map_err(packet)?),
+                }
             }
-        }
-        if to.samplers != table {
             to.sampler_table = (self.upload_state(&table, 32)?.address - space::DYNAMIC) as u32;
-            to.samplers = table;
+            std::mem::swap(&mut to.samplers, &mut handles);
         }
+        self.samplers = handles;
         Ok(())
     }
 }

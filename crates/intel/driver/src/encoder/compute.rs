@@ -56,7 +56,7 @@ impl Encoder {
     pub(super) fn dispatch_program(
         &mut self,
         v: &Arc<Variant>,
-        (sets, pushed): (&BindPoint, PushedSets),
+        (sets, pushed): (&BindPoint, &PushedSets),
         push: &[u8; MAX_PUSH],
         dispatch: &Dispatch,
         condition: Option<Condition>,

@@ -16,14 +16,13 @@ use super::bindings::PushedSets;
 use super::generated::Method;
 use super::hardware::{Partition, mocs};
 use super::linked::{Key, Linked, Packets, Place};
-use super::stages::{Constants, Pointers};
+use super::stages::Constants;
+use super::templates::Pointers;
 use super::vertex_ranges::{Buffer, INDICES};
 use crate::family::Intel;
 use crate::flush::Mode;
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
-use crate::graphics::{
-    COLOUR_CALCULATOR, Causes, Context, Kind, Out, PUSH_CONSTANT_ALLOCATION, RULES, for_each_bit,
-};
+use crate::graphics::{Causes, Context, Effect, Kind, Out, RULES, for_each_bit};
 use crate::programs::{Programs, STAGES};
 use crate::space;
 
@@ -65,6 +64,8 @@ pub struct Graphics {
     pub repeats: bool,
     /// Sets that are pushed.
     pub pushed: PushedSets,
+    /// The hull stage's packet was emitted since the last primitive.
+    hull_is_new: bool,
 }
 
 /// Groups of state; all of them at first.
@@ -83,7 +84,7 @@ pub struct Parts<'a> {
     /// Descriptor sets.
     pub sets: &'a BindPoint,
     /// Sets that are pushed.
-    pub pushed: PushedSets,
+    pub pushed: &'a PushedSets,
     /// Push constants.
     pub push: &'a [u8; MAX_PUSH],
     /// Sets, targets or the size of patches changed since the last draw.
@@ -168,29 +169,27 @@ impl Encoder {
             self.primitives(p.condition, linked, draw)?;
         }
         let reads_numbers = linked.reads_ids || linked.reads_draw;
-        self.graphics.repeats = p.views == 0 && p.is_counted && !reads_numbers;
+        self.graphics.repeats =
+            p.views == 0 && p.is_counted && !reads_numbers && !linked.repeats_hull;
         Ok(())
     }
 
     /// Records a draw whose state is that of the last one, if that is one primitive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn repeat_draw(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
         let Draw::Direct(counts) = draw else { return false };
         let g = &self.graphics;
         let is_same = g.repeats
-            && state.changed.is_empty()
-            && !state.shaders_changed
-            && !state.push_changed
-            && !state.vertex_buffers_changed
-            && state.graphics_sets.changed == 0
+            && state.is_settled()
             && state.condition.is_none()
             && g.causes.is_empty()
             && g.changed.0.is_empty()
             && counts.indexed == (g.index_bytes != 0)
             && (!counts.indexed || state.index == g.index)
-            && self.is_prepared(Mode::Graphics, Partition::Plain);
-        is_same
-            && (counts.count == 0 || counts.instances == 0 || self.primitive(counts, false).is_ok())
+            // Cache partitions and base addresses change with dispatches and other draws alone.
+            && self.hardware.mode == Some(Mode::Graphics)
+            && self.hardware.pending.is_empty();
+        is_same && (counts.count == 0 || counts.instances == 0 || self.primitive(counts).is_ok())
     }
 
     /// Notes the vertex buffers and the index buffer of a draw.
@@ -247,26 +246,31 @@ impl Encoder {
         draw: &Draw,
     ) -> Result<()> {
         let is_predicated = self.predicate(condition)?;
-        match (Method::of(draw, condition), draw) {
+        match (Method::of(draw, condition, linked), draw) {
             (_, Draw::Direct(counts)) => self.direct(linked, counts, is_predicated),
-            (Method::Registers, _) => self.by_registers(linked, draw, is_predicated),
+            (Method::Registers, _) => self.by_registers(linked, draw, condition),
             (Method::InPlace, _) => self.draw_in_place(linked, draw, is_predicated),
             (Method::Ring, _) => self.draw_in_ring(linked, draw, is_predicated),
         }
     }
 
     /// Emits draws whose parameters registers hold.
-    fn by_registers(&mut self, linked: &Linked, draw: &Draw, is_predicated: bool) -> Result<()> {
+    fn by_registers(
+        &mut self,
+        linked: &Linked,
+        draw: &Draw,
+        condition: Option<Condition>,
+    ) -> Result<()> {
         let &Draw::Indirect { address, count, stride, count_address, indexed, draw_index } = draw
         else {
             return Ok(());
         };
         for k in 0..count {
             if let Some(number) = count_address {
-                self.count_predicate(number, k)?;
+                self.count_predicate(number, k, condition)?;
             }
             let at = address + u64::from(k) * u64::from(stride);
-            let is_predicated = is_predicated || count_address.is_some();
+            let is_predicated = condition.is_some() || count_address.is_some();
             self.indirect(linked, at, (indexed, draw_index + k), is_predicated)?;
         }
         Ok(())
@@ -292,16 +296,21 @@ impl Encoder {
         if causes.is_empty() && changed.is_empty() {
             return Ok(());
         }
-        let mut rules = self.graphics.packets.changed(changed, causes);
+        let change = self.graphics.packets.change(&linked.changes, changed, causes);
+        let mut emitted = 0;
+        let mut rules = change.rules;
         while rules != 0 {
-            self.emit_rule(rules.trailing_zeros() as usize, linked, p)?;
+            let k = rules.trailing_zeros() as usize;
+            emitted |= u32::from(self.emit_rule(k, linked, p)?) << k;
             rules &= rules - 1;
         }
+        let number = linked.number();
+        self.graphics.packets.emitted(number, &mut linked.changes, change, emitted);
         Ok(())
     }
 
-    /// Emits the packets of a rule if they differ from what was emitted last.
-    fn emit_rule(&mut self, k: usize, linked: &mut Linked, p: &Parts<'_>) -> Result<()> {
+    /// Emits the packets of a rule if they differ from what was emitted last; returns whether they do.
+    fn emit_rule(&mut self, k: usize, linked: &mut Linked, p: &Parts<'_>) -> Result<bool> {
         let rule = &RULES[k];
         let generation = self.device.generation();
         let (Kind::Packets(make) | Kind::State { make, .. }) = rule.kind;
@@ -341,7 +350,7 @@ impl Encoder {
             Ok(out.bytes)
         })?;
         if !self.graphics.packets.differs(linked, k) {
-            return Ok(());
+            return Ok(false);
         }
         match rule.kind {
             Kind::Packets(_) => self.emit_bytes(linked.bytes(k))?,
@@ -354,7 +363,7 @@ impl Encoder {
                         at
                     }
                 };
-                if rule.name == COLOUR_CALCULATOR {
+                if rule.effect == Effect::ColourCalculator {
                     self.hardware.colour_calculator = Some(at - space::DYNAMIC);
                 }
                 let mut out = Out::reuse(generation, std::mem::take(&mut self.spare));
@@ -363,12 +372,15 @@ impl Encoder {
                 self.spare = out.bytes;
             }
         }
-        if rule.name == PUSH_CONSTANT_ALLOCATION {
-            // Constants are to be set again before the next primitive.
-            self.graphics.pointers = Default::default();
-            self.graphics.rebound = true;
+        match rule.effect {
+            Effect::DropsConstants => {
+                self.graphics.pointers = Default::default();
+                self.graphics.rebound = true;
+            }
+            Effect::Hull => self.graphics.hull_is_new = true,
+            Effect::ColourCalculator | Effect::Nothing => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Buffers with the numbers of a draw: the first vertex and instance at `ids`, or in new memory; the draw's number.
@@ -406,16 +418,34 @@ impl Encoder {
         Ok(())
     }
 
+    /// Emits the hull stage's packet again where each primitive needs it: TE may not be given patches of the next one otherwise.
+    /// source: Mesa, genX_cmd_draw.c (Wa_16011107343)
+    fn repeat_hull(&mut self, linked: &Linked) -> Result<()> {
+        let is_new = std::mem::take(&mut self.graphics.hull_is_new);
+        if linked.repeats_hull && !is_new { self.emit_bytes(linked.hull()) } else { Ok(()) }
+    }
+
     fn direct(&mut self, linked: &Linked, c: &Counts, is_predicated: bool) -> Result<()> {
         let numbers = [c.base_vertex(), c.first_instance, c.draw_index];
         self.number_buffers(linked, None, numbers)?;
-        self.primitive(c, is_predicated)
+        self.repeat_hull(linked)?;
+        match is_predicated {
+            false => self.primitive(c),
+            true => self.predicated_primitive(c),
+        }
     }
 
     /// Emits a primitive whose parameters are known.
-    fn primitive(&mut self, c: &Counts, predicate_enable: bool) -> Result<()> {
+    #[inline(always)]
+    fn primitive(&mut self, c: &Counts) -> Result<()> {
+        let words = self.device.templates.primitive(c);
+        self.batch.append_words(&self.device, words)
+    }
+
+    /// Emits a primitive whose parameters are known, under the predicate.
+    fn predicated_primitive(&mut self, c: &Counts) -> Result<()> {
         self.emit(&Primitive3d {
-            predicate_enable,
+            predicate_enable: true,
             // Indices are fetched one by one. source: genxml, Vertex Access Type: RANDOM
             vertex_access_type: c.indexed,
             vertex_count_per_instance: c.count,
@@ -450,6 +480,7 @@ impl Encoder {
         if !indexed {
             self.set_register(BASE_VERTEX, 0)?;
         }
+        self.repeat_hull(linked)?;
         self.emit(&Primitive3d {
             predicate_enable,
             indirect_parameter_enable: true,

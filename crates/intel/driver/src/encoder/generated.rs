@@ -27,11 +27,10 @@ use super::Encoder;
 use super::batch::{Batch, jump_to};
 use super::hardware::Hardware;
 use super::linked::Linked;
-use crate::device::{Device, Upload, packet};
+use crate::device::{Chunk, Device, Upload, packet};
 use crate::flush::{Flush, Mode, before_parameters};
 use crate::generate::{Ends, GenerateWords, Item, JUMP_B, NUMBERS_B};
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
-use crate::kernel::Bo;
 
 /// Draws from which on commands are generated in place.
 const IN_PLACE_FROM: u32 = 4;
@@ -58,9 +57,11 @@ pub enum Method {
 
 impl Method {
     /// The method for a draw under a condition.
-    pub fn of(draw: &Draw, condition: Option<Condition>) -> Method {
+    pub fn of(draw: &Draw, condition: Option<Condition>, linked: &Linked) -> Method {
         let Draw::Indirect { count, count_address, .. } = *draw else { return Method::Registers };
         match count {
+            // There is another packet before each primitive.
+            _ if linked.repeats_hull => Method::Registers,
             RING_FROM.. => Method::Ring,
             IN_PLACE_FROM.. => Method::InPlace,
             // The predicate is the condition's.
@@ -78,7 +79,7 @@ pub struct Generated {
     /// State at the end of that batch, and the address in the main batch to which it is to return; none if nothing jumps there since
     /// it last returned.
     open: Option<(Hardware, u64)>,
-    ring: Option<Bo>,
+    ring: Option<Chunk>,
 }
 
 impl Generated {
@@ -273,7 +274,7 @@ impl Encoder {
                 ring
             }
         };
-        let at = self.generated.ring.insert(ring).address;
+        let at = self.generated.ring.insert(ring).address();
         let room = Room {
             items: at + RING_START_B,
             numbers: at + numbers,

@@ -6,6 +6,7 @@ use tepui_intel_packets::media::MediaVfeState;
 use tepui_intel_packets::output::State3dCcStatePointers;
 use tepui_intel_packets::state::{Pipeline, PipelineSelect, StateBaseAddress};
 use tepui_vulkan::Result;
+use tepui_vulkan_kit::arena::Mapped;
 
 use super::Encoder;
 use super::vertex_ranges::{Buffer, VertexRanges};
@@ -84,7 +85,7 @@ impl Encoder {
         let device = &self.device;
         let new = |size| device.upload_chunk(Upload::Tables, size);
         let place = self.tables.take(4 * states.len() as u64, 32, new)?;
-        let block = self.tables.last().map_or(0, |c| c.address);
+        let block = self.tables.last().map_or(0, Mapped::address);
         for (k, at) in states.iter().enumerate() {
             let entry = (at - block) as u32;
             // SAFETY: the place is new and has as many entries.
@@ -98,6 +99,9 @@ impl Encoder {
     /// # Errors
     /// When there is no memory.
     pub(super) fn prepare(&mut self, mode: Mode, partition: Partition) -> Result<()> {
+        if self.is_prepared(mode, partition) {
+            return Ok(());
+        }
         self.select(mode)?;
         self.bases()?;
         self.partition(partition)?;
@@ -105,7 +109,7 @@ impl Encoder {
     }
 
     /// Whether nothing is to be emitted before a draw's or dispatch's own state.
-    pub(super) fn is_prepared(&self, mode: Mode, partition: Partition) -> bool {
+    fn is_prepared(&self, mode: Mode, partition: Partition) -> bool {
         let h = &self.hardware;
         h.mode == Some(mode)
             && h.block == Some(self.block())
@@ -115,7 +119,7 @@ impl Encoder {
 
     /// Address of the block of binding tables that is being filled.
     fn block(&self) -> u64 {
-        self.tables.last().map_or(space::TABLES, |c| c.address)
+        self.tables.last().map_or(space::TABLES, Mapped::address)
     }
 
     /// Emits pending flushes.

@@ -97,7 +97,7 @@ impl Encoder {
             *to = word.to_le_bytes();
         }
         let groups = [0, 1, 2].map(|k| threads[k].div_ceil(v.workgroup[k]));
-        let sets = (set, PushedSets::default());
+        let sets = (set, &PushedSets::default());
         self.dispatch_program(v, sets, &push, &Dispatch::Direct([0; 3], groups), None)
     }
 
@@ -247,7 +247,7 @@ impl MetaEncoder for Encoder {
             let parts = Parts {
                 state: &state,
                 sets: &set,
-                pushed: PushedSets::default(),
+                pushed: &PushedSets::default(),
                 push: &push,
                 rebinds: true,
                 pushes: true,

@@ -21,6 +21,7 @@ mod queries;
 mod record;
 mod rendering;
 mod stages;
+mod templates;
 mod vertex_ranges;
 
 use std::sync::Arc;
@@ -38,9 +39,8 @@ use tepui_vulkan::{Result, vk};
 use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::Upload as Place;
 
-use crate::device::{Device, Scratch, Upload, packet};
+use crate::device::{Chunk, Device, Scratch, Upload, packet};
 use crate::graphics::Out;
-use crate::kernel::Bo;
 use crate::shader::Variant;
 
 use batch::Batch;
@@ -50,6 +50,7 @@ use generated::Generated;
 use hardware::Hardware;
 pub use hardware::mocs;
 use rendering::Targets;
+pub use templates::Templates;
 
 /// Records a command buffer.
 pub struct Encoder {
@@ -60,15 +61,15 @@ pub struct Encoder {
     batch: Batch,
     /// The commands may be submitted again before they have ended: their batch is not to be changed.
     may_run_twice: bool,
-    dynamic: Arena<Bo>,
-    tables: Arena<Bo>,
-    surfaces: Arena<Bo>,
+    dynamic: Arena<Chunk>,
+    tables: Arena<Chunk>,
+    surfaces: Arena<Chunk>,
     hardware: Hardware,
     graphics: Graphics,
     /// Commands that the GPU writes.
     generated: Generated,
-    /// Programs of the application's last draw, and whether it had several views.
-    bound: Option<(linked::Place, bool)>,
+    /// Programs of the application's last draw.
+    bound: record::BoundPrograms,
     /// Tables of the last dispatch.
     compute_tables: stages::Tables,
     /// Memory for packets.
@@ -77,6 +78,8 @@ pub struct Encoder {
     words: Vec<u32>,
     /// Memory for addresses of surface states.
     states: Vec<u64>,
+    /// Memory for offsets of samplers.
+    samplers: Vec<u32>,
     /// The rendering that draws go to.
     targets: Option<Targets>,
     /// Layout of the image that depth is resolved to after the rendering.
@@ -114,11 +117,12 @@ impl Encoder {
             hardware: Hardware::default(),
             graphics: Graphics::default(),
             generated: Generated::default(),
-            bound: None,
+            bound: record::BoundPrograms::default(),
             compute_tables: stages::Tables::default(),
             spare: Vec::new(),
             words: Vec::new(),
             states: Vec::new(),
+            samplers: Vec::new(),
             targets: None,
             depth_resolve: None,
             pushed: PushedSets::default(),
@@ -140,7 +144,7 @@ impl Encoder {
         }
         self.hardware = Hardware::default();
         self.graphics = Graphics::default();
-        self.bound = None;
+        self.bound = record::BoundPrograms::default();
         self.compute_tables = stages::Tables::default();
         self.targets = None;
         self.depth_resolve = None;
@@ -165,11 +169,9 @@ impl Encoder {
     ///
     /// # Errors
     /// When there is no memory.
+    #[inline]
     fn emit_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let at = self.batch.take(&self.device, bytes.len() as u64)?.host;
-        // SAFETY: as above.
-        unsafe { at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        Ok(())
+        self.batch.append(&self.device, bytes)
     }
 
     /// Sets a register.
@@ -304,7 +306,7 @@ pub fn submit(
         for (c, next) in group.iter().zip(next).filter(|(c, _)| !c.may_run_twice) {
             c.batch.end(next.map(|n| &n.batch))?;
         }
-        batches.extend(group[0].batch.first().map(|bo| (bo, 0)));
+        batches.extend(group[0].batch.first().map(Chunk::place));
     }
     if batches.is_empty() {
         batches.push(device.idle_batch());

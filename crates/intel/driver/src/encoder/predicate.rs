@@ -50,18 +50,56 @@ impl Encoder {
         Ok(true)
     }
 
-    /// Sets the predicate for draw `k` of those that a word in memory counts: draws before it have set it, too.
+    /// Sets the predicate for draw `k` of those that a word in memory counts, under a condition: draws before it have set it, too.
     ///
     /// # Errors
     /// When there is no memory.
-    pub(super) fn count_predicate(&mut self, count_address: u64, k: u32) -> Result<()> {
-        if k == 0 {
-            self.compared(count_address, 0)?;
-            // There is a first draw if the count is not 0.
-            return self.compare(PredicateLoad::Loadinv, PredicateCombine::Set);
+    pub(super) fn count_predicate(
+        &mut self,
+        count_address: u64,
+        k: u32,
+        condition: Option<Condition>,
+    ) -> Result<()> {
+        match k {
+            0 => {
+                self.compared(count_address, 0)?;
+                // There is a first draw if the count is not 0.
+                self.compare(PredicateLoad::Loadinv, PredicateCombine::Set)?;
+            }
+            _ => {
+                match condition {
+                    Some(_) => self.compared(count_address, k)?,
+                    None => self.set_register(SOURCE_1, k)?,
+                }
+                // The predicate was true up to the count, and turns false there.
+                self.compare(PredicateLoad::Load, PredicateCombine::Xor)?;
+            }
         }
-        self.set_register(SOURCE_1, k)?;
-        // The predicate was true up to the count, and turns false there.
-        self.compare(PredicateLoad::Load, PredicateCombine::Xor)
+        match condition {
+            Some(condition) => self.and_condition(condition),
+            None => Ok(()),
+        }
+    }
+
+    /// Drops what the predicate lets through, unless a condition does, too. Where it does not, the predicate is false for all draws, but
+    /// turns true at the count.
+    fn and_condition(&mut self, Condition { address, inverted }: Condition) -> Result<()> {
+        if inverted {
+            self.compared(address, 0)?;
+            return self.compare(PredicateLoad::Load, PredicateCombine::And);
+        }
+        // not (not predicate or word = 0): whether a load inverts the comparison or the combination does not count then.
+        self.invert_predicate()?;
+        self.compared(address, 0)?;
+        self.compare(PredicateLoad::Load, PredicateCombine::Or)?;
+        self.invert_predicate()
+    }
+
+    fn invert_predicate(&mut self) -> Result<()> {
+        self.emit(&MiPredicate {
+            compare_operation: PredicateCompare::True,
+            combine_operation: PredicateCombine::Xor,
+            load_operation: PredicateLoad::Load,
+        })
     }
 }

@@ -14,7 +14,7 @@ use tepui_vulkan_meta::{clear, condition, copy, resolve};
 
 use super::Encoder;
 use super::draw::Parts;
-use super::linked::Key;
+use super::linked::{Key, Pipeline, Place};
 use super::rendering::samples;
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, before_parameters, of_dependency};
@@ -25,45 +25,31 @@ use crate::query::Queries;
 impl DrawEncoder<Intel> for Encoder {
     fn draw(&mut self, state: &mut CommandState<Intel>, draw: &Draw) -> Result<()> {
         let views = state.rendering.as_ref().map_or(0, |r| r.view_mask);
-        let between = &state.bound.between;
-        let stages = Stages {
-            vertex: state.bound.vertex.as_deref(),
-            control: between.control.as_deref(),
-            evaluation: between.evaluation.as_deref(),
-            geometry: between.geometry.as_deref(),
-            fragment: state.bound.fragment.as_deref(),
-            expanded: vk::ShaderStageFlags::empty(),
-        };
         let changed = std::mem::replace(&mut state.changed, Groups::empty());
         // If nothing is drawn, it counts for the next draw.
         self.graphics.changed.0 |= changed;
         let several_views = views != 0;
-        let is_same = !state.shaders_changed && !changed.intersects(OF_PROGRAMS);
-        let bound = self.bound.take().filter(|&(place, views)| {
-            is_same && views == several_views && self.graphics.packets.has(place)
-        });
-        let key = || Key::new(&stages, &state.graphics, several_views);
-        let place = match bound {
-            Some((place, _)) => place,
-            None => match self.graphics.packets.find(Some(&key()), None) {
-                Some(place) => place,
-                None => match Programs::new(&stages, &state.graphics, several_views)? {
-                    Some(programs) => self.link(Some(key()), programs)?,
-                    None => return Ok(()),
-                },
-            },
-        };
+        if changed.intersects(OF_PROGRAMS) || several_views != self.bound.several_views {
+            self.bound.version += 1;
+            self.bound.several_views = several_views;
+        }
+        let Some(place) = self.programs(state)? else { return Ok(()) };
         if std::mem::take(&mut state.vertex_buffers_changed) {
             self.graphics.causes |= Causes::BUFFERS;
         }
         state.shaders_changed = false;
         let pushes = std::mem::take(&mut state.push_changed);
         let rebinds = changed.contains(Groups::PATCH) | (state.graphics_sets.changed != 0);
-        self.graphics.pushed = self.push_sets(&mut state.graphics_sets, self.graphics.pushed)?;
+        if rebinds {
+            let mut pushed = self.graphics.pushed;
+            self.push_sets(&mut state.graphics_sets, &mut pushed)?;
+            self.graphics.pushed = pushed;
+        }
+        let pushed = self.graphics.pushed;
         let parts = Parts {
             state: &state.graphics,
             sets: &state.graphics_sets,
-            pushed: self.graphics.pushed,
+            pushed: &pushed,
             push: &state.push,
             rebinds,
             pushes,
@@ -74,9 +60,61 @@ impl DrawEncoder<Intel> for Encoder {
             is_counted: true,
             feedback: state.feedback.active.then_some(&state.feedback.buffers),
         };
-        self.draw_parts(place, &parts, draw)?;
-        self.bound = Some((place, several_views));
-        Ok(())
+        self.draw_parts(place, &parts, draw)
+    }
+}
+
+/// Programs of the application's last draw.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BoundPrograms {
+    /// Number of its pipeline, and version of the state for which programs are compiled; none for shader objects.
+    pipeline: Option<Pipeline>,
+    /// Their place.
+    place: Option<Place>,
+    /// Version of the state for which programs are compiled.
+    version: u32,
+    /// The draw had several views.
+    several_views: bool,
+}
+
+impl Encoder {
+    /// Place of the programs of the bound shaders for a state; `None` without vertices.
+    fn programs(&mut self, state: &CommandState<Intel>) -> Result<Option<Place>> {
+        let pipeline = state.bound.id().map(|id| (id, self.bound.version));
+        let packets = &mut self.graphics.packets;
+        if let Some(pipeline) = pipeline {
+            let bound = self.bound.place.filter(|&p| packets.has(p));
+            if let (Some(place), true) = (bound, self.bound.pipeline == Some(pipeline)) {
+                return Ok(Some(place));
+            }
+            if let Some(place) = packets.find_pipeline(pipeline) {
+                (self.bound.pipeline, self.bound.place) = (Some(pipeline), Some(place));
+                return Ok(Some(place));
+            }
+        }
+        let between = &state.bound.between;
+        let stages = Stages {
+            vertex: state.bound.vertex.as_deref(),
+            control: between.control.as_deref(),
+            evaluation: between.evaluation.as_deref(),
+            geometry: between.geometry.as_deref(),
+            fragment: state.bound.fragment.as_deref(),
+            expanded: vk::ShaderStageFlags::empty(),
+        };
+        let several_views = self.bound.several_views;
+        let key = Key::new(&stages, &state.graphics, several_views);
+        let place = match packets.find(Some(&key), None) {
+            Some(place) => place,
+            None => match Programs::new(&stages, &state.graphics, several_views)? {
+                Some(programs) => self.link(Some(key), programs)?,
+                None => return Ok(None),
+            },
+        };
+        if let Some(pipeline) = pipeline {
+            self.graphics.packets.add_pipeline(pipeline, place);
+        }
+        (self.bound.pipeline, self.bound.place) = (pipeline, Some(place));
+        Ok(Some(place))
     }
 }
 
@@ -123,7 +161,7 @@ impl backend::Encoder<Intel> for Encoder {
         Ok(0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw_again(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
         self.repeat_draw(state, draw)
     }
@@ -131,8 +169,10 @@ impl backend::Encoder<Intel> for Encoder {
     fn dispatch(&mut self, state: &mut CommandState<Intel>, dispatch: &Dispatch) -> Result<()> {
         let Some(shader) = state.compute.clone() else { return Ok(()) };
         let v = shader.only()?;
-        self.pushed = self.push_sets(&mut state.compute_sets, self.pushed)?;
-        let sets = (&state.compute_sets, self.pushed);
+        let mut pushed = self.pushed;
+        self.push_sets(&mut state.compute_sets, &mut pushed)?;
+        self.pushed = pushed;
+        let sets = (&state.compute_sets, &pushed);
         self.dispatch_program(v, sets, &state.push, dispatch, state.condition)
     }
 

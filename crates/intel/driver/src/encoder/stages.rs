@@ -1,21 +1,16 @@
 //! Binding tables, samplers and constants of the threads of each stage of a draw.
 
-use tepui_intel_packets::bindings::{
-    State3dBindingTablePointersDs, State3dBindingTablePointersGs, State3dBindingTablePointersHs,
-    State3dBindingTablePointersPs, State3dBindingTablePointersVs, State3dConstantBody,
-    State3dConstantDs, State3dConstantGs, State3dConstantHs, State3dConstantPs, State3dConstantVs,
-    State3dSamplerStatePointersDs, State3dSamplerStatePointersGs, State3dSamplerStatePointersHs,
-    State3dSamplerStatePointersPs, State3dSamplerStatePointersVs,
-};
-use tepui_ir::Stage;
+use tepui_intel_chips::Generation;
 use tepui_vulkan::Result;
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_COLOURS};
+use tepui_vulkan_kit::arena::Mapped;
 
 use super::Encoder;
 use super::bindings::Inputs;
 use super::draw::Parts;
 use super::linked::Linked;
-use crate::graphics::{Causes, Out};
+use super::templates::Pointers;
+use crate::graphics::Causes;
 use crate::programs::STAGES;
 use crate::shader::Variant;
 
@@ -28,29 +23,24 @@ pub struct Tables {
     pub block: u64,
     /// Its offset from the surface state base.
     pub table: u32,
-    /// States of samplers.
-    pub samplers: Vec<u8>,
+    /// Offsets of the samplers' states from the dynamic state base.
+    pub samplers: Vec<u32>,
     /// Their offset from the dynamic state base.
     pub sampler_table: u32,
 }
 
-/// Constants that were emitted for a stage.
+/// Alignment of constants: a register. source: genxml, 3DSTATE_CONSTANT_BODY
+const CONSTANTS_ALIGN: u64 = 32;
+
+/// Constants of a stage in memory.
 #[derive(Default)]
 pub struct Constants {
     /// The words.
     words: Vec<u32>,
-    /// Their place.
-    body: State3dConstantBody,
-}
-
-/// Pointers that were emitted for a stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pointers {
-    constants: State3dConstantBody,
-    table: u32,
-    samplers: u32,
-    /// The block of binding tables: pointers take effect again after base addresses have changed.
-    block: u64,
+    /// Registers that they fill.
+    registers: u32,
+    /// Their address.
+    address: u64,
 }
 
 impl Encoder {
@@ -66,7 +56,7 @@ impl Encoder {
         pushes: bool,
     ) -> Result<()> {
         let changes = Causes::SHADERS | Causes::RENDERING;
-        let moved = self.tables.last().map_or(0, |c| c.address) != self.graphics.block;
+        let moved = self.tables.last().map_or(0, Mapped::address) != self.graphics.block;
         // The tables of another view are the same.
         let is_first = view == 0 || view == p.views.trailing_zeros();
         let rebinds = is_first && p.rebinds || moved || self.graphics.causes.intersects(changes);
@@ -113,18 +103,18 @@ impl Encoder {
     fn make_tables(&mut self, linked: &mut Linked, inputs: &Inputs<'_>) -> Result<()> {
         // Tables of one draw are in one block: a second try finds room in the block that the first one began.
         for _ in 0..2 {
-            let block = self.tables.last().map(|c| c.address);
+            let block = self.tables.last().map(Mapped::address);
             for (v, to) in linked.programs.stages.iter().zip(&mut linked.tables) {
                 if let Some(v) = v {
                     self.binding_table(v, inputs, to)?;
                     self.sampler_table(v, inputs, to)?;
                 }
             }
-            if self.tables.last().map(|c| c.address) == block {
+            if self.tables.last().map(Mapped::address) == block {
                 break;
             }
         }
-        self.graphics.block = self.tables.last().map_or(0, |c| c.address);
+        self.graphics.block = self.tables.last().map_or(0, Mapped::address);
         Ok(())
     }
 
@@ -132,8 +122,9 @@ impl Encoder {
     fn make_constants(&mut self, k: usize, v: Option<&Variant>, inputs: &Inputs<'_>) -> Result<()> {
         let registers = v.map_or(0, Variant::shared_registers);
         let (Some(v), true) = (v, registers > 0) else {
-            self.graphics.constants[k].words.clear();
-            self.graphics.constants[k].body = State3dConstantBody::default();
+            let none = &mut self.graphics.constants[k];
+            none.words.clear();
+            (none.registers, none.address) = (0, 0);
             return Ok(());
         };
         let count = 8 * registers as usize;
@@ -145,22 +136,17 @@ impl Encoder {
             self.words = words;
             return Ok(());
         }
-        let at = self.reserve_state(4 * count as u64, 64)?;
+        let at = self.reserve_state(4 * count as u64, CONSTANTS_ALIGN)?;
         for (n, w) in words.iter().enumerate() {
             // SAFETY: the place is new and has as many words.
             unsafe { at.host.cast::<u32>().add(n).write_unaligned(w.to_le()) };
         }
-        let body = State3dConstantBody {
-            read_length_3: registers,
-            buffer_3: at.address,
-            ..State3dConstantBody::default()
-        };
-        let old = std::mem::replace(&mut self.graphics.constants[k], Constants { words, body });
-        self.words = old.words;
+        let now = Constants { words, registers, address: at.address };
+        self.words = std::mem::replace(&mut self.graphics.constants[k], now).words;
         Ok(())
     }
 
-    /// Emits pointers to constants, binding tables and samplers of the stages where they have changed.
+    /// Emits constants, and pointers to binding tables and samplers, of the stages where they have changed.
     ///
     /// # Errors
     /// When there is no memory.
@@ -168,67 +154,29 @@ impl Encoder {
         if !std::mem::take(&mut self.graphics.rebound) {
             return Ok(());
         }
-        let spare = std::mem::take(&mut self.spare);
-        let mut out = Out::reuse(self.device.generation(), spare);
-        for (k, stage) in STAGES.into_iter().enumerate() {
-            let runs = linked.programs.stages[k].is_some();
+        let Encoder { device, batch, graphics, .. } = self;
+        let mut all = [Pointers::default(); STAGES.len()];
+        for (k, now) in all.iter_mut().enumerate() {
+            let (runs, c) = (linked.programs.stages[k].is_some(), &graphics.constants[k]);
             let t = &linked.tables[k];
-            let now = Pointers {
-                constants: self.graphics.constants[k].body,
+            let before = graphics.pointers[k].as_ref();
+            *now = Pointers {
+                registers: c.registers,
+                constants: c.address,
                 table: if runs { t.table } else { 0 },
                 samplers: if runs { t.sampler_table } else { 0 },
-                block: if runs { self.graphics.block } else { 0 },
+                block: if runs { graphics.block } else { before.map_or(0, |b| b.block) },
             };
-            if self.graphics.pointers[k].as_ref() != Some(&now) {
-                // Constants take effect with the pointer to the binding table. source: SKL PRM volume 2a, 3DSTATE_CONSTANT_VS
-                constants(stage, now.constants, &mut out)?;
-                pointers(stage, [now.table, now.samplers].map(u64::from), &mut out)?;
-                self.graphics.pointers[k] = Some(now);
-            }
         }
-        if !out.bytes.is_empty() {
-            self.emit_bytes(&out.bytes)?;
+        // Wa_1604061319: the constants of one stage are emitted with those of all stages that run.
+        let all_constants = device.generation() == Generation::Gen12
+            && graphics.pointers.iter().zip(&all).any(|(b, now)| !now.has_constants_of(b.as_ref()));
+        for (k, now) in all.into_iter().enumerate() {
+            let runs = linked.programs.stages[k].is_some();
+            let before = graphics.pointers[k].replace(now);
+            let emit = |words: &[u32]| batch.append(device, bytemuck::cast_slice(words));
+            device.templates.stage(k, before, now, all_constants && runs, emit)?;
         }
-        self.spare = out.bytes;
         Ok(())
-    }
-}
-
-/// 3DSTATE_CONSTANT of a stage.
-fn constants(stage: Stage, constant_body: State3dConstantBody, out: &mut Out) -> Result<()> {
-    match stage {
-        Stage::Vertex => out.put(&State3dConstantVs { constant_body, ..Default::default() }),
-        Stage::TessControl => out.put(&State3dConstantHs { constant_body, ..Default::default() }),
-        Stage::TessEvaluation => {
-            out.put(&State3dConstantDs { constant_body, ..Default::default() })
-        }
-        Stage::Geometry => out.put(&State3dConstantGs { constant_body, ..Default::default() }),
-        _ => out.put(&State3dConstantPs { constant_body, ..Default::default() }),
-    }
-}
-
-/// 3DSTATE_BINDING_TABLE_POINTERS and 3DSTATE_SAMPLER_STATE_POINTERS of a stage.
-fn pointers(stage: Stage, [table, samplers]: [u64; 2], out: &mut Out) -> Result<()> {
-    match stage {
-        Stage::Vertex => {
-            out.put(&State3dBindingTablePointersVs { pointer_to_vs_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersVs { pointer_to_vs_sampler_state: samplers })
-        }
-        Stage::TessControl => {
-            out.put(&State3dBindingTablePointersHs { pointer_to_hs_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersHs { pointer_to_hs_sampler_state: samplers })
-        }
-        Stage::TessEvaluation => {
-            out.put(&State3dBindingTablePointersDs { pointer_to_ds_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersDs { pointer_to_ds_sampler_state: samplers })
-        }
-        Stage::Geometry => {
-            out.put(&State3dBindingTablePointersGs { pointer_to_gs_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersGs { pointer_to_gs_sampler_state: samplers })
-        }
-        _ => {
-            out.put(&State3dBindingTablePointersPs { pointer_to_ps_binding_table: table })?;
-            out.put(&State3dSamplerStatePointersPs { pointer_to_ps_sampler_state: samplers })
-        }
     }
 }

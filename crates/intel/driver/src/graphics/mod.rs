@@ -158,15 +158,31 @@ pub struct Rule {
     pub causes: Causes,
     /// The packets that it makes.
     pub kind: Kind,
+    /// Effect of emitting them.
+    pub effect: Effect,
 }
 
-/// Name of the rule that divides the URB among constants of stages.
-pub const PUSH_CONSTANT_ALLOCATION: &str = "urb";
-/// Name of the rule of the colour calculator's state.
-pub const COLOUR_CALCULATOR: &str = "colour calculator";
+impl Rule {
+    const fn with(self, effect: Effect) -> Rule {
+        Rule { effect, ..self }
+    }
+}
+
+/// Effect of a rule's packets on other state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// None.
+    Nothing,
+    /// Constants are to be set again before the next primitive.
+    DropsConstants,
+    /// The packet is the hull stage's, which Gen12 needs again before each primitive.
+    Hull,
+    /// The state is the colour calculator's, which changes of the pipeline take away.
+    ColourCalculator,
+}
 
 const fn packets(name: &'static str, groups: Groups, causes: Causes, make: Make) -> Rule {
-    Rule { name, groups, causes, kind: Kind::Packets(make) }
+    Rule { name, groups, causes, kind: Kind::Packets(make), effect: Effect::Nothing }
 }
 
 const fn state(
@@ -176,7 +192,8 @@ const fn state(
     (make, align): (Make, u64),
     point: fn(u64, &mut Out) -> Result<()>,
 ) -> Rule {
-    Rule { name, groups, causes, kind: Kind::State { make, align, point } }
+    let kind = Kind::State { make, align, point };
+    Rule { name, groups, causes, kind, effect: Effect::Nothing }
 }
 
 /// Rules as bits, by group of state and by other cause.
@@ -231,7 +248,7 @@ const NONE: Causes = Causes::empty();
 ///
 /// source: Mesa, genX_gfx_state.c, which says for each packet what it depends on
 pub static RULES: &[Rule] = &[
-    packets(PUSH_CONSTANT_ALLOCATION, Groups::empty(), SHADERS, stages::urb),
+    packets("urb", Groups::empty(), SHADERS, stages::urb).with(Effect::DropsConstants),
     packets("vf", Groups::RESTART, Causes::INDEX, vertex::restart),
     packets("topology", any(&[Groups::TOPOLOGY, Groups::PATCH]), NONE, vertex::topology),
     packets("elements", Groups::VERTEX_ATTRIBUTES, SHADERS, vertex::elements),
@@ -241,12 +258,10 @@ pub static RULES: &[Rule] = &[
         Causes::BUFFERS,
         vertex::buffers,
     ),
-    packets(
-        "stages",
-        any(&[Groups::PATCH, Groups::PATCH_ORIGIN, Groups::PROVOKING]),
-        SHADERS,
-        stages::stages,
-    ),
+    packets("vertex stage", Groups::empty(), SHADERS, stages::vertex),
+    packets("hull stage", Groups::PATCH, SHADERS, stages::hull).with(Effect::Hull),
+    packets("domain stage", Groups::PATCH_ORIGIN, SHADERS, stages::tessellation),
+    packets("geometry stage", Groups::PROVOKING, SHADERS, stages::geometry),
     packets(
         "stream output",
         any(&[Groups::DISCARD, Groups::PROVOKING, Groups::RASTERIZATION_STREAM]),
@@ -294,12 +309,9 @@ pub static RULES: &[Rule] = &[
     ),
     packets("stipple", Groups::LINE_STIPPLE, NONE, raster::stipple),
     packets("setup", Groups::empty(), SHADERS, raster::setup),
-    packets(
-        "fragment",
-        any(&[Groups::SAMPLES, Groups::LINE_STIPPLE_ENABLE]),
-        BOTH,
-        pixel::fragment,
-    ),
+    packets("windower", Groups::LINE_STIPPLE_ENABLE, BOTH, pixel::windower),
+    packets("fragment", Groups::SAMPLES, BOTH, pixel::fragment),
+    packets("fragment outputs", Groups::empty(), BOTH, pixel::outputs),
     packets("samples", Groups::SAMPLES, NONE, pixel::samples),
     packets("sample mask", Groups::SAMPLE_MASK, NONE, pixel::sample_mask),
     packets(
@@ -332,12 +344,13 @@ pub static RULES: &[Rule] = &[
     packets("ps blend", BLENDING, BOTH, output::ps_blend),
     state("blend", BLENDING, BOTH, (output::blend, 64), output::blend_pointer),
     state(
-        COLOUR_CALCULATOR,
+        "colour calculator",
         Groups::BLEND_CONSTANTS,
         NONE,
         (output::constants, 64),
         output::constants_pointer,
-    ),
+    )
+    .with(Effect::ColourCalculator),
     state(
         "depth viewports",
         any(&[Groups::VIEWPORTS, Groups::VIEWPORT_COUNT, Groups::DEPTH_CLAMP]),

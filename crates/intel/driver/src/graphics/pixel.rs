@@ -13,26 +13,26 @@ use crate::space;
 /// The largest coordinate of a sample.
 pub const MAX_SAMPLE_PLACE: f32 = 15.0 / 16.0;
 
-/// 3DSTATE_WM, 3DSTATE_PS and 3DSTATE_PS_EXTRA.
-pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
-    let Some((v, info)) = c.fragment else {
-        out.put(&State3dWm {
-            statistics_enable: c.statistics,
-            line_stipple_enable: c.state.stipple_enable,
-            ..State3dWm::default()
-        })?;
-        out.put(&State3dPs::default())?;
-        return out.put(&State3dPsExtra::default());
-    };
-    let writes = info.targets != 0 && c.colours != 0 || info.depth.is_some() || info.stencil;
-    out.put(&State3dWm {
+/// 3DSTATE_WM.
+pub fn windower(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let plain = State3dWm {
         statistics_enable: c.statistics,
         line_stipple_enable: c.state.stipple_enable,
+        ..State3dWm::default()
+    };
+    let Some((_, info)) = c.fragment else { return out.put(&plain) };
+    let writes = info.targets != 0 && c.colours != 0 || info.depth.is_some() || info.stencil;
+    out.put(&State3dWm {
         barycentric_interpolation_mode: info.barycentrics.into(),
         early_depth_stencil_control: early_tests(info),
         force_thread_dispatch_enable: if info.side_effects && !writes { 2 } else { 0 },
-        ..State3dWm::default()
-    })?;
+        ..plain
+    })
+}
+
+/// 3DSTATE_PS.
+pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let Some((v, info)) = c.fragment else { return out.put(&State3dPs::default()) };
     let of = |width: u8| v.programs.iter().find(|p| p.width == width);
     let pointer = |p: Option<&tepui_intel_compiler::Variant>| {
         let base = v.code.address - space::CODE;
@@ -67,7 +67,12 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
         // source: Mesa, intel_device_info.c (`max_threads_per_psd`)
         maximum_number_of_threads_per_psd: 64 - 1,
         ..State3dPs::default()
-    })?;
+    })
+}
+
+/// 3DSTATE_PS_EXTRA.
+pub fn outputs(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let Some((_, info)) = c.fragment else { return out.put(&State3dPsExtra::default()) };
     out.put(&State3dPsExtra {
         pixel_shader_does_not_write_to_rt: u32::from(info.targets == 0 || c.colours == 0),
         ..tepui_intel_programs::pixel(info)

@@ -1,7 +1,7 @@
 //! Stages before the rasteriser, and the division of the URB among them.
 
 use tepui_intel_chips::Generation;
-use tepui_intel_compiler::stage::{DomainInfo, GeometryInfo, HullInfo, VertexOutputs};
+use tepui_intel_compiler::stage::{DomainInfo, HullInfo, VertexOutputs};
 use tepui_intel_packets::bindings::{
     State3dPushConstantAllocDs, State3dPushConstantAllocGs, State3dPushConstantAllocHs,
     State3dPushConstantAllocPs, State3dPushConstantAllocVs, State3dUrbDs, State3dUrbGs,
@@ -189,26 +189,8 @@ fn output_length(o: &VertexOutputs) -> u32 {
     (o.vue.slots.len() as u32).div_ceil(2).max(2) - 1
 }
 
-/// The stages before the rasteriser.
-pub fn stages(c: &Context<'_>, out: &mut Out) -> Result<()> {
-    vertex(c, out)?;
-    let threads = urb_of(c.generation).threads;
-    match c.hull {
-        Some((v, info)) => out.put(&hull(c, v, info, threads[1]))?,
-        None => out.put(&State3dHs::default())?,
-    }
-    tessellator(c, out)?;
-    match c.domain {
-        Some((v, info)) => out.put(&domain(c, v, info, threads[2]))?,
-        None => out.put(&State3dDs::default())?,
-    }
-    match c.geometry {
-        Some((v, info)) => out.put(&geometry(c, v, info, threads[3])),
-        None => out.put(&State3dGs::default()),
-    }
-}
-
-fn vertex(c: &Context<'_>, out: &mut Out) -> Result<()> {
+/// 3DSTATE_VS.
+pub fn vertex(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let (info, v) = (c.vertex_info, c.vertex);
     let (scratch, log2) = c.scratch[0];
     let (binding_table_entry_count, sampler_count) = prefetched(v);
@@ -228,14 +210,16 @@ fn vertex(c: &Context<'_>, out: &mut Out) -> Result<()> {
     })
 }
 
-fn hull(c: &Context<'_>, v: &Variant, info: &HullInfo, threads: u32) -> State3dHs {
+/// 3DSTATE_HS.
+pub fn hull(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let Some((v, info)) = c.hull else { return out.put(&State3dHs::default()) };
     let (scratch, log2) = c.scratch[1];
     let (binding_table_entry_count, sampler_count) = prefetched(v);
-    State3dHs {
+    out.put(&State3dHs {
         statistics_enable: c.statistics,
         binding_table_entry_count,
         sampler_count,
-        maximum_number_of_threads: threads - 1,
+        maximum_number_of_threads: urb_of(c.generation).threads[1] - 1,
         kernel_start_pointer: kernel(v),
         per_thread_scratch_space: log2,
         scratch_space_base_pointer: scratch,
@@ -244,6 +228,15 @@ fn hull(c: &Context<'_>, v: &Variant, info: &HullInfo, threads: u32) -> State3dH
             _ => 0,
         },
         ..tepui_intel_programs::hull(info, &v.programs[0])
+    })
+}
+
+/// 3DSTATE_TE and 3DSTATE_DS.
+pub fn tessellation(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    tessellator(c, out)?;
+    match c.domain {
+        Some((v, info)) => out.put(&domain(c, v, info)),
+        None => out.put(&State3dDs::default()),
     }
 }
 
@@ -262,7 +255,7 @@ fn tessellator(c: &Context<'_>, out: &mut Out) -> Result<()> {
     }
 }
 
-fn domain(c: &Context<'_>, v: &Variant, info: &DomainInfo, threads: u32) -> State3dDs {
+fn domain(c: &Context<'_>, v: &Variant, info: &DomainInfo) -> State3dDs {
     let (scratch, log2) = c.scratch[2];
     let (binding_table_entry_count, sampler_count) = prefetched(v);
     State3dDs {
@@ -272,17 +265,19 @@ fn domain(c: &Context<'_>, v: &Variant, info: &DomainInfo, threads: u32) -> Stat
         kernel_start_pointer: kernel(v),
         per_thread_scratch_space: log2,
         scratch_space_base_pointer: scratch,
-        maximum_number_of_threads: threads - 1,
+        maximum_number_of_threads: urb_of(c.generation).threads[2] - 1,
         vertex_urb_entry_output_read_offset: 1,
         vertex_urb_entry_output_length: output_length(&info.outputs),
         ..tepui_intel_programs::domain(info, &v.programs[0])
     }
 }
 
-fn geometry(c: &Context<'_>, v: &Variant, info: &GeometryInfo, threads: u32) -> State3dGs {
+/// 3DSTATE_GS.
+pub fn geometry(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    let Some((v, info)) = c.geometry else { return out.put(&State3dGs::default()) };
     let (scratch, log2) = c.scratch[3];
     let (binding_table_entry_count, sampler_count) = prefetched(v);
-    State3dGs {
+    out.put(&State3dGs {
         statistics_enable: c.statistics,
         binding_table_entry_count,
         sampler_count,
@@ -291,11 +286,11 @@ fn geometry(c: &Context<'_>, v: &Variant, info: &GeometryInfo, threads: u32) -> 
         scratch_space_base_pointer: scratch,
         // Strips begin with the vertex that is provoking.
         reorder_mode: c.state.provoking_last,
-        maximum_number_of_threads: threads - 1,
+        maximum_number_of_threads: urb_of(c.generation).threads[3] - 1,
         vertex_urb_entry_output_read_offset: 1,
         vertex_urb_entry_output_length: output_length(&info.outputs),
         ..tepui_intel_programs::geometry(info, &v.programs[0])
-    }
+    })
 }
 
 #[cfg(test)]
