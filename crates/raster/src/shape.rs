@@ -168,3 +168,25 @@ fn line(grid: &Grid, p: [i32; 2], q: [i32; 2], width_px: f32) -> [[i32; 2]; 4] {
         [[p[0] + half, p[1]], [q[0] + half, q[1]], [q[0] - half, q[1]], [p[0] - half, p[1]]]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FillRule;
+
+    #[test]
+    fn rectangular_lines_end_at_right_angles() {
+        let grid = Grid::new(8, 32768, FillRule::TopLeft);
+        let px = grid.pixel() as i32;
+        // A line of 5 pixels by slope 3 : 4, ten pixels wide: half the width is (-3, 4) along its normal.
+        let (p, q) = ([0, 0], [4 * px, 3 * px]);
+        let corners = rectangle(&grid, p, q, 10.0).unwrap();
+        let moved = [[3, -4], [7, -1], [1, 7], [-3, 4]];
+        assert_eq!(corners, moved.map(|corner| corner.map(|v: i32| v * px)));
+        // Along an axis it is the parallelogram.
+        for q in [[4 * px, 0], [0, 4 * px]] {
+            assert_eq!(rectangle(&grid, p, q, 3.0), Some(line(&grid, p, q, 3.0)));
+        }
+        assert_eq!(rectangle(&grid, p, p, 3.0), None);
+    }
+}

@@ -265,3 +265,79 @@ fn a_scalar_that_becomes_an_address_is_computed_by_all_channels() {
         assert_eq!(insts.iter().filter(scalar).count(), 0, "{generation}");
     }
 }
+
+/// The two payloads of a message must not overlap: here the operand of an atomic operation is one of its coordinates.
+#[test]
+fn a_payload_may_be_a_part_of_the_other() {
+    for coordinates in ["%5, %4", "%4, %5", "%4, %4"] {
+        let text = format!(
+            "shader compute \"main\" {{
+  workgroup_size 8 1 1
+  shared_bytes 0
+  resource storage_image set 0 binding 0 count 1 2d uint \"\"
+  body {{
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x3]
+    %2:b32 = load_builtin[local_invocation_index]
+    %3:b64 = descriptor[@r0] %0
+    %4:b32 = imul %2, %1
+    %5:b32 = iadd %4, %1
+    %6:b32x2 = vec {coordinates}
+    %7:b32 = image_atomic[add 2d uint] %3, %6, %0, %4
+    yield
+  }}
+}}
+"
+        );
+        for generation in BOTH {
+            let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let options = Options { check: true, ..Options::default() };
+            let p = compile(&mut s, generation, &options);
+            assert!(p.is_ok(), "{generation} {coordinates}: {:?}", p.err());
+        }
+    }
+}
+
+/// Addresses of 64 bits are not spilled: where more are used again than there are registers, they are made again.
+#[test]
+fn addresses_that_do_not_fit_are_made_again() {
+    const COUNT: u32 = 64;
+    let mut body = String::from(
+        "    %0:b32 = const[0x0]
+    %1:b64 = descriptor[@r0] %0
+    %2:b32 = load_builtin[local_invocation_index]
+    %3:b32x2 = load_buffer[align 8] %1, %0
+    %4:b64 = bitcast %3
+    %5:b64 = s2s %2
+    %6:b64 = iadd %4, %5
+",
+    );
+    let value = |kind: u32, k: u32| 10 + 4 * k + kind;
+    for k in 0..COUNT {
+        let [offset, address, loaded] = [0, 1, 2].map(|kind| value(kind, k));
+        body += &format!("    %{offset}:b64 = const[{:#x}]\n", 0x1000 * k + 4);
+        body += &format!("    %{address}:b64 = iadd %6, %{offset}\n");
+        body += &format!("    %{loaded}:b32 = load_global[align 1] %{address}\n");
+    }
+    for k in 0..COUNT {
+        let (address, loaded) = (value(1, k), value(2, COUNT - 1 - k));
+        body += &format!("    store_global[align 1] %{address}, %{loaded}\n");
+    }
+    let text = format!(
+        "shader compute \"main\" {{
+  workgroup_size 8 1 1
+  shared_bytes 0
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  body {{
+{body}    yield
+  }}
+}}
+"
+    );
+    for generation in BOTH {
+        let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let options = Options { check: true, ..Options::default() };
+        let p = compile(&mut s, generation, &options);
+        assert!(p.is_ok(), "{generation}: {:?}", p.err());
+    }
+}

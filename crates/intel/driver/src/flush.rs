@@ -222,13 +222,11 @@ pub fn controls(
     }
     if !starts.is_empty() {
         let mut c = control(starts);
-        if generation == Generation::Gen9 {
-            if starts.contains(Flush::VERTICES) {
-                // WaPipeControlBeforeVFCacheInvalidationEnable, and the write that such an invalidation must have.
-                all.push(PipeControl::default());
-                c.post_sync_operation = PostSyncOperation::WriteImmediateData;
-                c.address = word;
-            }
+        if generation == Generation::Gen9 && starts.contains(Flush::VERTICES) {
+            // WaPipeControlBeforeVFCacheInvalidationEnable, and the write that such an invalidation must have.
+            all.push(PipeControl::default());
+            c.post_sync_operation = PostSyncOperation::WriteImmediateData;
+            c.address = word;
         }
         // source: SKL PRM volume 2a, PIPE_CONTROL, "Texture Cache Invalidation Enable" with GPGPU workloads
         if may_compute && starts.intersects(Flush::TEXTURES | Flush::VERTICES) {
