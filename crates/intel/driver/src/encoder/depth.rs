@@ -23,7 +23,7 @@ use crate::compression::{Depth, DepthOperation};
 use crate::device::packet;
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, of_dependency};
-use crate::graphics::Causes;
+use crate::graphics::{Causes, Effect};
 use crate::image::Image;
 use crate::space;
 
@@ -37,9 +37,6 @@ const D16_UNORM: u32 = 5;
 
 /// Pixels of a block of hierarchical depth. source: Mesa, isl_format_layout.csv, HIZ
 const BLOCK_PX: [u32; 2] = [8, 4];
-
-/// Names of the rules whose packets an operation on hierarchical depth overwrites.
-const OVERWRITTEN: [&str; 3] = ["fragment", "samples", "depth viewports"];
 
 /// Layers of a level of an image.
 #[derive(Clone, Copy)]
@@ -344,7 +341,7 @@ impl Encoder {
             // source: SKL PRM volume 7, "Depth Buffer Clear Workaround"; Gen12 flushes by itself
             self.hardware.pending |= Flush::DEPTH | Flush::DEPTH_STALL;
         }
-        self.graphics.packets.forget(&OVERWRITTEN);
+        self.graphics.packets.forget(Effect::DepthOperation);
         self.graphics.changed.0 = Groups::all();
         self.graphics.causes |= Causes::all();
         Ok(())

@@ -378,7 +378,7 @@ impl Encoder {
                 self.graphics.rebound = true;
             }
             Effect::Hull => self.graphics.hull_is_new = true,
-            Effect::ColourCalculator | Effect::Nothing => {}
+            Effect::ColourCalculator | Effect::DepthOperation | Effect::Nothing => {}
         }
         Ok(true)
     }

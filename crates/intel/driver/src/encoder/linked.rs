@@ -340,10 +340,9 @@ impl Packets {
         Ok(())
     }
 
-    /// Forgets what rules emitted last, as other packets of the kind have taken its place.
-    pub fn forget(&mut self, names: &[&str]) {
-        let overwritten =
-            RULES.iter().zip(&mut self.emitted).filter(|(r, _)| names.contains(&r.name));
+    /// Forgets what rules of an effect emitted last, as other packets have taken its place.
+    pub fn forget(&mut self, effect: Effect) {
+        let overwritten = RULES.iter().zip(&mut self.emitted).filter(|(r, _)| r.effect == effect);
         overwritten.for_each(|(_, emitted)| emitted.clear());
     }
 

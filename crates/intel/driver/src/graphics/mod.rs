@@ -179,6 +179,8 @@ pub enum Effect {
     Hull,
     /// The state is the colour calculator's, which changes of the pipeline take away.
     ColourCalculator,
+    /// Operations on hierarchical depth overwrite it.
+    DepthOperation,
 }
 
 const fn packets(name: &'static str, groups: Groups, causes: Causes, make: Make) -> Rule {
@@ -309,10 +311,11 @@ pub static RULES: &[Rule] = &[
     ),
     packets("stipple", Groups::LINE_STIPPLE, NONE, raster::stipple),
     packets("setup", Groups::empty(), SHADERS, raster::setup),
-    packets("windower", Groups::LINE_STIPPLE_ENABLE, BOTH, pixel::windower),
-    packets("fragment", Groups::SAMPLES, BOTH, pixel::fragment),
-    packets("fragment outputs", Groups::empty(), BOTH, pixel::outputs),
-    packets("samples", Groups::SAMPLES, NONE, pixel::samples),
+    packets("windower", Groups::LINE_STIPPLE_ENABLE, BOTH, pixel::windower)
+        .with(Effect::DepthOperation),
+    packets("fragment", Groups::SAMPLES, BOTH, pixel::fragment).with(Effect::DepthOperation),
+    packets("fragment outputs", Groups::empty(), BOTH, pixel::outputs).with(Effect::DepthOperation),
+    packets("samples", Groups::SAMPLES, NONE, pixel::samples).with(Effect::DepthOperation),
     packets("sample mask", Groups::SAMPLE_MASK, NONE, pixel::sample_mask),
     packets(
         "sample pattern",
@@ -357,7 +360,8 @@ pub static RULES: &[Rule] = &[
         NONE,
         (raster::depth_viewports, 32),
         raster::depth_viewports_pointer,
-    ),
+    )
+    .with(Effect::DepthOperation),
     state(
         "viewports",
         any(&[Groups::VIEWPORTS, Groups::VIEWPORT_COUNT, Groups::NEGATIVE_ONE_TO_ONE]),
