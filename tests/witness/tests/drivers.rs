@@ -142,20 +142,14 @@ const COMPRESSED: &[&str] =
 
 /// Groups with renderings, which Tepui's driver runs on Intel's GPUs in the layouts of attachments, too: images are compressed in them.
 const COMPRESSED_ON_INTEL: &[&str] = &[
-    "blend",
     "compression",
     "depth",
-    "draws",
-    "fragment",
     "layouts",
-    "many",
-    "mask",
     "occlusion",
     "passes",
     "samples",
     "sequences",
     "shadow",
-    "stages",
     "stencil",
     "target",
 ];

@@ -66,7 +66,8 @@ restrictions! {
     "Mesa, `cmd_buffer_emit_state_base_address`: GPUs hang otherwise"
 
     BaseInvalidate [Gen9 Gen12] "state cache after STATE_BASE_ADDRESS":
-    "after a change of the base of surface or dynamic state, the state cache is invalidated before the next work";
+    "after a change of the base of surface or dynamic state, of which something was read, the state cache is invalidated before the next \
+     work";
     "BDW PRM, 3D Sampler, State Caching"
 
     BaseIn3d [Gen12] "Wa_1607854226":
@@ -282,6 +283,9 @@ pub(crate) struct Restrictions {
     colours: Option<ColourOperation>,
     /// Whether the last command was a PIPE_CONTROL without bits.
     null: bool,
+    /// Whether work has read surface or dynamic state since the state cache was invalidated, and whether its base has changed
+    /// since.
+    state_is_cached: bool,
     state_is_stale: bool,
     depth_is_unsynced: bool,
     vfe_since_walker: bool,
@@ -307,6 +311,7 @@ impl Restrictions {
             has_cleared: false,
             colours: None,
             null: false,
+            state_is_cached: false,
             state_is_stale: false,
             depth_is_unsynced: false,
             vfe_since_walker: true,
@@ -357,7 +362,9 @@ impl Restrictions {
             since.pipe_control(effective);
         }
         self.null = bits == 0;
-        self.state_is_stale &= !has(bit::STATE);
+        if has(bit::STATE) {
+            (self.state_is_cached, self.state_is_stale) = (false, false);
+        }
         if has(bit::POST_SYNC) {
             self.depth_is_unsynced = false;
             if self.ended == Operation::Begun {
@@ -405,7 +412,7 @@ impl Restrictions {
             self.work.has_completed(bit::DATA | bit::STALL) && self.draw.has_completed(bit::RENDER);
         self.require(Rule::BaseFlush, flushed);
         self.require(Rule::BaseIn3d, self.pipeline != Some(Pipeline::Gpgpu));
-        self.state_is_stale |= of_state;
+        self.state_is_stale |= of_state && self.state_is_cached;
     }
 
     pub fn vfe_state(&mut self) {
@@ -447,7 +454,7 @@ impl Restrictions {
 
     fn work(&mut self) {
         self.require(Rule::BaseInvalidate, !self.state_is_stale);
-        self.state_is_stale = false;
+        (self.state_is_cached, self.state_is_stale) = (true, false);
         self.work = Since::WORK;
     }
 

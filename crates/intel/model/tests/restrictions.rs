@@ -186,6 +186,11 @@ fn base_addresses_need_flushes_before_and_an_invalidation_after() {
         let expected = ["STATE_BASE_ADDRESS", "state cache after STATE_BASE_ADDRESS"];
         assert_eq!(wrong.broken(), expected, "{generation}");
 
+        // Nothing was read yet.
+        let mut first = Commands::new(generation);
+        first.select(Pipeline::ThreeD).base(0x10_0000).draw();
+        assert_eq!(first.broken(), [""; 0], "{generation}");
+
         // A base that stays needs nothing.
         let mut same = Commands::new(generation);
         same.select(Pipeline::ThreeD).draw().base(0).draw();

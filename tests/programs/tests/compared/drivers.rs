@@ -186,8 +186,8 @@ const NOT_ON_SKYLAKE: &[(&str, &str)] = &[(
 const TIGER_LAKE: Driver = Driver {
     name: "tgl",
     gpu: Some("tgl"),
-    device: "Iris Xe Graphics",
-    left_out: &[NOT_ON_SKYLAKE],
+    device: "(TGL GT2)",
+    left_out: &[NOT_ON_SKYLAKE, &[("vkmark/cube_wayland_dma_bufs", IRIS)]],
     ..SKYLAKE
 };
 

@@ -297,7 +297,7 @@ impl Machine {
         }
         b.tessellator()?;
         b.raster(outputs, fragment, &setup)?;
-        b.zs(zs)?;
+        b.zs(&zs)?;
         b.output(fragment)?;
         b.primitive()?;
         let batch_at = b.m.place(&b.batch, PAGE);
@@ -322,7 +322,7 @@ impl Machine {
             colours.push(rows.flat_map(|(_, row)| row.as_chunks::<16>().0).map(pixel).collect());
         }
         let mut depth = Vec::new();
-        if let Some(at) = zs[0] {
+        if let Some(at) = zs.depth {
             let mut tile = [0; output::TILE_BYTES];
             read(at, &mut tile)?;
             depth = output::depths(&tile, d.size);

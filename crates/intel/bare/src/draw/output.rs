@@ -11,10 +11,18 @@ use tepui_intel_packets::output::{
     State3dViewportStatePointersCc, State3dViewportStatePointersSfClip, State3dWmDepthStencil,
 };
 use tepui_intel_packets::pixel::{State3dMultisample, State3dSampleMask, State3dSamplePattern};
+use tepui_intel_packets::state::{PipeControl, PostSyncOperation};
 
 /// Bytes of a tile, and of a row of it.
 pub(super) const TILE_BYTES: usize = 4096;
 const TILE_PITCH: u32 = 128;
+
+/// Offsets of the depth and stencil buffers in memory, and of a word that nothing reads.
+pub(super) struct Zs {
+    pub depth: Option<u64>,
+    pub stencil: Option<u64>,
+    word: u64,
+}
 
 impl Builder<'_, '_> {
     pub(super) fn output(&mut self, info: &FragmentInfo) -> Result<(), DrawError> {
@@ -82,16 +90,17 @@ impl Builder<'_, '_> {
     }
 
     /// A tile each for depth and for stencil, if there is such a test.
-    pub(super) fn zs_buffers(&mut self) -> [Option<u64>; 2] {
+    pub(super) fn zs_buffers(&mut self) -> Zs {
         let depth = self.d.depth.map(|(_, clear)| {
             let bytes = clear.to_le_bytes().repeat(TILE_BYTES / 4);
             self.m.place(&bytes, PAGE)
         });
         let stencil = self.d.stencil.map(|_| self.m.place(&[0; TILE_BYTES], PAGE));
-        [depth, stencil]
+        Zs { depth, stencil, word: self.m.place(&[0; 8], 8) }
     }
 
-    pub(super) fn zs(&mut self, [depth, stencil]: [Option<u64>; 2]) -> Result<(), DrawError> {
+    pub(super) fn zs(&mut self, zs: &Zs) -> Result<(), DrawError> {
+        let &Zs { depth, stencil, word } = zs;
         let [width, height] = self.d.size.map(|n| n - 1);
         // source: Mesa, genxml (`SURFTYPE_2D`, `SURFTYPE_NULL`, `D32_FLOAT`)
         let kind = |there: bool| if there { 1 } else { 7 };
@@ -127,6 +136,12 @@ impl Builder<'_, '_> {
                     width,
                     height,
                     ..gen12::State3dStencilBuffer::default()
+                })?;
+                // Wa_1408224581.
+                self.add(PipeControl {
+                    post_sync_operation: PostSyncOperation::WriteImmediateData,
+                    address: self.m.address(word),
+                    ..PipeControl::default()
                 })?;
             }
         }
