@@ -14,7 +14,21 @@ fn reports(cases: &[&str]) -> Vec<String> {
     reports_on("skl", cases)
 }
 
-/// Runs cases on a virtual GPU; returns the reports.
+/// Restrictions on commands that ANV of Mesa 26.1 breaks on Gen9 (docs/checker.md, "Mistakes of Mesa").
+const BROKEN_BY_ANV: [&str; 4] = [
+    "texture invalidation in GPGPU",
+    "tags of the vertex cache",
+    "vertex cache invalidation",
+    "3DSTATE_CONSTANT",
+];
+
+/// Whether a report is one of ANV's mistakes.
+fn is_of_anv(gpu: &str, report: &str) -> bool {
+    let is_broken = |name: &&str| report.contains(&format!(" breaks a restriction, {name}:"));
+    gpu == "skl" && BROKEN_BY_ANV.iter().any(is_broken)
+}
+
+/// Runs cases on a virtual GPU; returns the reports but for ANV's mistakes.
 fn reports_on(gpu: &str, cases: &[&str]) -> Vec<String> {
     let verb = ["shim", "--gpu", gpu, "--check"];
     let mut command = run::witness(&verb, cases);
@@ -23,7 +37,8 @@ fn reports_on(gpu: &str, cases: &[&str]) -> Vec<String> {
     assert!(output.status.success(), "{said}");
     let ran = format!("{said}{}", String::from_utf8_lossy(&output.stdout));
     assert!(cases.iter().all(|case| ran.contains(&format!("ok     {case}"))), "{ran}");
-    said.lines().filter(|line| line.starts_with("tepui: check: ")).map(str::to_owned).collect()
+    let reports = said.lines().filter(|line| line.starts_with("tepui: check: "));
+    reports.filter(|line| !is_of_anv(gpu, line)).map(str::to_owned).collect()
 }
 
 #[test]

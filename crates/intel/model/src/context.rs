@@ -14,8 +14,12 @@ use crate::registers::Registers;
 pub struct Bases {
     /// Base of stateless messages and scratch memory.
     pub general: u64,
-    /// Base of binding tables and the surface states that they name.
+    /// Base of the surface states that binding tables name, and of binding tables without a pool.
     pub surface: u64,
+    /// Base of binding tables, if they have one of their own (Gen12).
+    pub table_pool: Option<u64>,
+    /// Whether pointers to binding tables leave out three bits more: the format 18:8 of GT_MODE (Gen12).
+    pub wide_tables: bool,
     /// Base of samplers, constants, interface descriptors, blend states and viewports.
     pub dynamic: u64,
     /// Base of indirect data of walkers.
@@ -28,6 +32,15 @@ pub struct Bases {
     pub bindless_surface_count: u32,
     /// Base of the table that maps surfaces to their CCS (Gen12); 0 if there is none.
     pub auxiliary_table: u64,
+}
+
+impl Bases {
+    /// The address of a binding table by its pointer in a command or descriptor.
+    #[must_use]
+    pub fn table(&self, pointer: u64) -> u64 {
+        let base = self.table_pool.unwrap_or(self.surface);
+        base.wrapping_add(if self.wide_tables { pointer << 3 } else { pointer })
+    }
 }
 
 /// The state of a context. A context that has executed nothing is all zero.
@@ -78,5 +91,20 @@ impl HardwareContext {
     /// The revision of packets.
     pub(crate) fn revision(&self) -> Revision {
         tepui_intel_packets::revision(self.generation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_in_a_pool_or_with_surface_states() {
+        let mut bases = Bases { surface: 0x1_0000_0000, ..Bases::default() };
+        assert_eq!(bases.table(0x40), 0x1_0000_0040);
+        bases.table_pool = Some(0x1_3f78_0000);
+        assert_eq!(bases.table(0x40), 0x1_3f78_0040);
+        bases.wide_tables = true;
+        assert_eq!(bases.table(0x40), 0x1_3f78_0200);
     }
 }

@@ -61,10 +61,14 @@ pub const SO_PRIMITIVES_WRITTEN: u32 = 0x5200;
 pub const SO_PRIMITIVES_NEEDED: u32 = 0x5240;
 /// Write offset of each buffer of stream output, in bytes.
 pub const SO_WRITE_OFFSET: u32 = 0x5280;
+/// Bit 10 is the format of pointers to binding tables (Gen12), which bit 26 lets be written.
+pub const GT_MODE: u32 = 0x7008;
 /// Address of the auxiliary table (Gen12), 64 bits.
 pub const AUX_TABLE: u32 = 0x4200;
 /// Invalidates caches of the auxiliary table (Gen12); reads 0 when that is done.
 pub const CCS_AUX_INV: u32 = 0x4208;
+/// Does the same for compute. source: genxml, COMPCS0_CCS_AUX_INV
+pub const COMPUTE_CCS_AUX_INV: u32 = 0x42c8;
 /// Enables translation of tiled resources (Gen12): bit 0.
 pub const TRTT_CR: u32 = 0x4400;
 /// The addresses that are translated: the value of address bits 47:44, followed by the mask of those that are compared.

@@ -186,8 +186,15 @@ const NOT_ON_SKYLAKE: &[(&str, &str)] = &[(
 const TIGER_LAKE: Driver = Driver {
     name: "tgl",
     gpu: Some("tgl"),
-    device: "(TGL GT2)",
-    left_out: &[NOT_ON_SKYLAKE, &[("vkmark/cube_wayland_dma_bufs", IRIS)]],
+    device: "Xe Graphics",
+    left_out: &[
+        NOT_ON_SKYLAKE,
+        &[
+            ("vkmark/cube_wayland_dma_bufs", IRIS),
+            ("glmark2-es2", "the same driver draws these in Skylake's row"),
+        ],
+    ],
+    has_opengl: false,
     ..SKYLAKE
 };
 

@@ -39,7 +39,7 @@ impl DispatchState {
         bases: Bases,
         descriptor: &InterfaceDescriptorData,
     ) -> DispatchState {
-        let table = bases.surface + descriptor.binding_table_pointer;
+        let table = bases.table(descriptor.binding_table_pointer);
         let samplers = bases.dynamic + descriptor.sampler_state_pointer;
         DispatchState::of(gpu, kernel, bases, table, samplers)
     }

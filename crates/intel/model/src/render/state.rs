@@ -227,7 +227,7 @@ impl Bindings {
         constants: Option<&State3dConstantBody>,
     ) -> Result<Bindings, JobFault> {
         Ok(Bindings {
-            table: context.bases.surface + table,
+            table: context.bases.table(table),
             samplers: context.bases.dynamic + samplers,
             sampler_offset: samplers as u32,
             table_offset: table as u32,

@@ -5,14 +5,15 @@ use tepui_intel_packets::bindings::{
     State3dConstantPs, State3dConstantVs,
 };
 use tepui_intel_packets::gen12::{
-    Primitive3dExtended, State3dConstantAll, State3dConstantAllData, State3dDepthBounds,
-    State3dSoBufferIndex0,
+    Primitive3dExtended, State3dBindingTablePoolAlloc, State3dConstantAll, State3dConstantAllData,
+    State3dDepthBounds, State3dSoBufferIndex0,
 };
 use tepui_intel_packets::stages::State3dSoBuffer;
 use tepui_intel_packets::{Packet, Problem};
 
 use super::{Command, Continuation, Stream, UNIT};
 use crate::job::JobFault;
+use crate::memory::address;
 use crate::registers::DRAW_EXTENDED;
 
 fn invalid(problem: Problem) -> JobFault {
@@ -31,6 +32,14 @@ impl Stream<'_> {
             }
         }
         self.draw(&draw.into())
+    }
+
+    /// The base of binding tables, instead of that of surface states.
+    pub(super) fn table_pool(&mut self, command: &Command) -> Result<Continuation, JobFault> {
+        let pool: State3dBindingTablePoolAlloc = command.unpack()?;
+        let base = address(pool.binding_table_pool_base_address);
+        self.context.bases.table_pool = pool.binding_table_pool_enable.then_some(base);
+        self.latch(command)
     }
 
     /// Push constants of several stages: sets the same state as each stage's own command.

@@ -16,8 +16,8 @@ use super::{Command, Continuation, Stream, UNIT};
 use crate::job::{FaultKind, JobFault};
 use crate::memory::address;
 use crate::registers::{
-    AUX_TABLE, CCS_AUX_INV, GENERAL, NoRegister, PREDICATE_DATA, PREDICATE_RESULT, PREDICATE_SRC0,
-    PREDICATE_SRC1, Registers, TIMESTAMP, TRTT_CR,
+    AUX_TABLE, CCS_AUX_INV, COMPUTE_CCS_AUX_INV, GENERAL, GT_MODE, NoRegister, PREDICATE_DATA,
+    PREDICATE_RESULT, PREDICATE_SRC0, PREDICATE_SRC1, Registers, TIMESTAMP, TRTT_CR,
 };
 
 fn unbound(fault: tepui_softgpu::Fault) -> JobFault {
@@ -112,13 +112,17 @@ impl Stream<'_> {
 
     pub(super) fn set_register(&mut self, offset: u32, value: u32) -> Result<(), JobFault> {
         // Caches of the auxiliary table: there are none, so invalidation completes immediately.
-        let value = if offset == CCS_AUX_INV { 0 } else { value };
+        let is_done = matches!(offset, CCS_AUX_INV | COMPUTE_CCS_AUX_INV);
+        let value = if is_done { 0 } else { value };
         if Registers::is_counter(offset) || offset == TRTT_CR {
             self.settle_shaders()?;
         }
         self.context.registers.set(offset, value).map_err(missing)?;
         if matches!(offset.wrapping_sub(AUX_TABLE), 0 | 4) {
             self.context.bases.auxiliary_table = address(self.context.registers.get64(AUX_TABLE));
+        }
+        if offset == GT_MODE && value >> 26 & 1 != 0 {
+            self.context.bases.wide_tables = value >> 10 & 1 != 0;
         }
         if offset == TRTT_CR { self.map_tiled_resources() } else { Ok(()) }
     }

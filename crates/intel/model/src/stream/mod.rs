@@ -185,6 +185,7 @@ impl<'a> Stream<'a> {
                 self.draw(&primitive)
             }
             "3DPRIMITIVE_EXTENDED" => self.extended_draw(&command),
+            "3DSTATE_BINDING_TABLE_POOL_ALLOC" => self.table_pool(&command),
             "3DSTATE_CONSTANT_ALL" => self.constants_of_stages(&command),
             "3DSTATE_SO_BUFFER_INDEX_0" => self.stream_buffer_index(&command, 0),
             "3DSTATE_SO_BUFFER_INDEX_1" => self.stream_buffer_index(&command, 1),
