@@ -109,7 +109,7 @@ impl<T: Mapped> Arena<T> {
     /// Takes bytes.
     ///
     /// # Safety
-    /// As many are [left](Arena::left).
+    /// At least `size` bytes are [left](Arena::left).
     #[inline]
     pub unsafe fn advance(&mut self, size: u64) -> Upload {
         debug_assert!(size <= self.left, "bytes are taken that are not there");

@@ -11,7 +11,7 @@ use tepui_intel_packets::Decoded;
 
 mod intel;
 
-/// What is counted.
+/// Names of the counts.
 const HIERARCHIES: &str = "depth buffers with a hierarchy";
 const CLEARS: &str = "fast clears of depth";
 const RESOLVES: &str = "resolves of depth";

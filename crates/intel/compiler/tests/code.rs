@@ -1,18 +1,37 @@
 //! Machine code of small shaders, by the number of instructions of each opcode: what selection and the passes after it join.
 
-use tepui_intel_compiler::{Options, compile};
+use tepui_intel_compiler::{Options, Program, compile};
 use tepui_intel_isa::{Condition, Generation, Inst, Opcode};
+
+/// A compute shader with one resource.
+fn shader(invocations: u32, shared_bytes: u32, resource: &str, body: &str) -> String {
+    format!(
+        "shader compute \"main\" {{
+  workgroup_size {invocations} 1 1
+  shared_bytes {shared_bytes}
+  resource {resource} \"\"
+  body {{
+{body}
+    yield
+  }}
+}}
+"
+    )
+}
+
+/// The program of a shader, whose registers and code are checked.
+#[track_caller]
+fn compiled(generation: Generation, text: &str) -> Program {
+    let mut s = tepui_ir::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let options = Options { check: true, ..Options::default() };
+    compile(&mut s, generation, &options).unwrap_or_else(|e| panic!("{generation}: {e}\n{text}"))
+}
 
 /// The instructions of a compute shader of 16 invocations whose body has the given text after `%index`, the number of the
 /// invocation, `%at`, the offset of its double word, and `%x`, the double word there; `%out` is stored in its place.
 fn code(generation: Generation, body: &str) -> Vec<Inst> {
-    let text = format!(
-        "shader compute \"main\" {{
-  workgroup_size 16 1 1
-  shared_bytes 4096
-  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
-  body {{
-    %0:b32 = const[0x0]
+    let body = format!(
+        "    %0:b32 = const[0x0]
     %1:b32 = const[0x1]
     %2:b32 = const[0x2]
     %3:b32 = const[0x7]
@@ -21,14 +40,10 @@ fn code(generation: Generation, body: &str) -> Vec<Inst> {
     %6:b32 = ishl %4, %2
     %7:b32 = load_buffer[align 4] %5, %6
 {body}
-    store_buffer[align 4] %5, %6, %90
-    yield
-  }}
-}}
-"
+    store_buffer[align 4] %5, %6, %90"
     );
-    let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let p = compile(&mut s, generation, &Options { check: true, ..Options::default() }).unwrap();
+    let buffer = "storage_buffer set 0 binding 0 count 1 2d float";
+    let p = compiled(generation, &shader(16, 4096, buffer, &body));
     let mut insts = Vec::new();
     let mut at = 0;
     while at < p.code.len() {
@@ -270,30 +285,19 @@ fn a_scalar_that_becomes_an_address_is_computed_by_all_channels() {
 #[test]
 fn a_payload_may_be_a_part_of_the_other() {
     for coordinates in ["%5, %4", "%4, %5", "%4, %4"] {
-        let text = format!(
-            "shader compute \"main\" {{
-  workgroup_size 8 1 1
-  shared_bytes 0
-  resource storage_image set 0 binding 0 count 1 2d uint \"\"
-  body {{
-    %0:b32 = const[0x0]
+        let body = format!(
+            "    %0:b32 = const[0x0]
     %1:b32 = const[0x3]
     %2:b32 = load_builtin[local_invocation_index]
     %3:b64 = descriptor[@r0] %0
     %4:b32 = imul %2, %1
     %5:b32 = iadd %4, %1
     %6:b32x2 = vec {coordinates}
-    %7:b32 = image_atomic[add 2d uint] %3, %6, %0, %4
-    yield
-  }}
-}}
-"
+    %7:b32 = image_atomic[add 2d uint] %3, %6, %0, %4"
         );
+        let image = "storage_image set 0 binding 0 count 1 2d uint";
         for generation in BOTH {
-            let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            let options = Options { check: true, ..Options::default() };
-            let p = compile(&mut s, generation, &options);
-            assert!(p.is_ok(), "{generation} {coordinates}: {:?}", p.err());
+            compiled(generation, &shader(8, 0, image, &body));
         }
     }
 }
@@ -323,21 +327,8 @@ fn addresses_that_do_not_fit_are_made_again() {
         let (address, loaded) = (value(1, k), value(2, COUNT - 1 - k));
         body += &format!("    store_global[align 1] %{address}, %{loaded}\n");
     }
-    let text = format!(
-        "shader compute \"main\" {{
-  workgroup_size 8 1 1
-  shared_bytes 0
-  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
-  body {{
-{body}    yield
-  }}
-}}
-"
-    );
+    let buffer = "storage_buffer set 0 binding 0 count 1 2d float";
     for generation in BOTH {
-        let mut s = tepui_ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let options = Options { check: true, ..Options::default() };
-        let p = compile(&mut s, generation, &options);
-        assert!(p.is_ok(), "{generation}: {:?}", p.err());
+        compiled(generation, &shader(8, 0, buffer, &body));
     }
 }

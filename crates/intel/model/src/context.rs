@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use tepui_intel_chips::Generation;
 use tepui_intel_packets::Revision;
 use tepui_intel_packets::media::MediaVfeState;
-use tepui_intel_packets::state::Pipeline;
+use tepui_intel_packets::state::{Pipeline, StateBaseAddress};
 
+use crate::memory::address;
 use crate::registers::Registers;
 
 /// Base addresses, as 48-bit addresses.
@@ -35,6 +36,44 @@ pub struct Bases {
 }
 
 impl Bases {
+    /// Sets those that a command changes: each has an enable bit.
+    pub(crate) fn set(&mut self, set: &StateBaseAddress) {
+        let put = |enable: bool, base: &mut u64, value: u64| {
+            if enable {
+                *base = address(value);
+            }
+        };
+        put(
+            set.general_state_base_address_modify_enable,
+            &mut self.general,
+            set.general_state_base_address,
+        );
+        put(
+            set.surface_state_base_address_modify_enable,
+            &mut self.surface,
+            set.surface_state_base_address,
+        );
+        put(
+            set.dynamic_state_base_address_modify_enable,
+            &mut self.dynamic,
+            set.dynamic_state_base_address,
+        );
+        put(
+            set.indirect_object_base_address_modify_enable,
+            &mut self.indirect,
+            set.indirect_object_base_address,
+        );
+        put(
+            set.instruction_base_address_modify_enable,
+            &mut self.instruction,
+            set.instruction_base_address,
+        );
+        if set.bindless_surface_state_base_address_modify_enable {
+            self.bindless_surface = address(set.bindless_surface_state_base_address);
+            self.bindless_surface_count = set.bindless_surface_state_size;
+        }
+    }
+
     /// The address of a binding table by its pointer in a command or descriptor.
     #[must_use]
     pub fn table(&self, pointer: u64) -> u64 {

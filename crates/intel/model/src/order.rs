@@ -254,7 +254,7 @@ impl OrderChecker {
     /// Compares the command with the restrictions on the order of commands.
     ///
     /// # Errors
-    /// Those of `compare`.
+    /// Errors of `compare`.
     pub fn restrict(
         &self,
         compare: impl FnOnce(&mut Restrictions) -> Result<(), JobFault>,
@@ -271,14 +271,7 @@ impl OrderChecker {
     /// Handles the flushes, invalidations and stalls of a PIPE_CONTROL.
     pub fn pipe_control(&self, control: &PipeControl) {
         let mut state = lock(&self.state);
-        let mut control = *control;
-        if !state.restrictions.has_pixels() {
-            control.render_target_cache_flush_enable = false;
-            control.depth_cache_flush_enable = false;
-            control.depth_stall_enable = false;
-            control.tile_cache_flush_enable = false;
-            control.vf_cache_invalidation_enable = false;
-        }
+        let control = state.restrictions.effective(control);
         events(self.generation, &control, |event| {
             state.tracker.event(event);
             state.trace.iter_mut().for_each(|trace| trace.event(event));

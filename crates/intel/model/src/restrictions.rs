@@ -21,7 +21,7 @@ pub struct Restriction {
     pub generations: &'static [Generation],
     /// Description of what is needed.
     pub needs: &'static str,
-    /// Where it is documented.
+    /// The document that has it, or the function of Mesa that follows it.
     pub source: &'static str,
 }
 
@@ -176,8 +176,6 @@ mod bit {
     pub const DEPTH_STALL: u16 = 1 << 9;
     pub const VERTEX: u16 = 1 << 10;
     pub const POST_SYNC: u16 = 1 << 11;
-    /// Those that concern the 3D pipeline alone.
-    pub const PIXELS: u16 = RENDER | DEPTH | TILE | DEPTH_STALL | VERTEX;
 }
 
 fn bits(control: &PipeControl) -> u16 {
@@ -233,7 +231,7 @@ impl Since {
     }
 }
 
-/// What a draw does to the blocks of its targets.
+/// Effect of a draw on the blocks of its targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColourOperation {
     Render,
@@ -337,11 +335,23 @@ impl Restrictions {
         }
     }
 
-    /// Whether flushes and invalidations of the 3D pipeline's caches take effect: on Gen12 they do not while GPGPU is selected.
+    /// The part of a PIPE_CONTROL that takes effect: on Gen12, flushes and invalidations of the 3D pipeline's caches do not while
+    /// GPGPU is selected.
     ///
     /// source: Wa_1606932921, and Mesa, genX_cmd_buffer.c, `emit_apply_pipe_flushes`
-    pub fn has_pixels(&self) -> bool {
-        self.generation != Generation::Gen12 || self.pipeline != Some(Pipeline::Gpgpu)
+    pub fn effective(&self, control: &PipeControl) -> PipeControl {
+        if self.generation != Generation::Gen12 || self.pipeline != Some(Pipeline::Gpgpu) {
+            return *control;
+        }
+        PipeControl {
+            render_target_cache_flush_enable: false,
+            depth_cache_flush_enable: false,
+            depth_stall_enable: false,
+            tile_cache_flush_enable: false,
+            l3_fabric_flush: false,
+            vf_cache_invalidation_enable: false,
+            ..*control
+        }
     }
 
     /// Begins a command that is not a PIPE_CONTROL.
@@ -357,7 +367,7 @@ impl Restrictions {
         self.require(Rule::PostSyncWithVf, !has(bit::VERTEX) || has(bit::POST_SYNC));
         self.require(Rule::TextureInGpgpu, !gpgpu || !has(bit::TEXTURE) || has(bit::STALL));
         self.require(Rule::DepthFlushStall, !has(bit::DEPTH) || has(bit::DEPTH_STALL));
-        let effective = if self.has_pixels() { bits } else { bits & !bit::PIXELS };
+        let effective = self::bits(&self.effective(control));
         for since in [&mut self.work, &mut self.draw, &mut self.operation] {
             since.pipe_control(effective);
         }

@@ -282,7 +282,7 @@ pub enum Layouts {
     /// The general one, in which they are otherwise.
     #[default]
     General,
-    /// Those of attachments, with a transition before and one after each rendering.
+    /// Layouts of attachments, with a transition before and one after each rendering.
     Optimal,
 }
 
@@ -315,11 +315,11 @@ impl Rendered {
 /// An attachment of a [`Pass`].
 #[derive(Clone, Copy)]
 pub struct Attachment {
-    /// What is rendered to.
+    /// The image that is rendered to.
     pub image: Rendered,
     /// The clear value; without one, the attachment is loaded.
     pub clear: Option<vk::ClearValue>,
-    /// What its samples are resolved to, and the mode.
+    /// The image that its samples are resolved to, and the mode.
     pub resolve: Option<(Rendered, vk::ResolveModeFlags)>,
 }
 

@@ -58,6 +58,7 @@ use input_assembly::{InputAssembly, InputPrimitive};
 use outputs::{finish_output, output};
 use pixel::PixelShader;
 use state::State;
+pub(crate) use state::{has_pixel_shader, latched};
 use statistics::DrawStatistics;
 use stream_output::{STREAMS, StreamOutput};
 use tessellation::{Patch, Tessellation};

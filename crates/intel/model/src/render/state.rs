@@ -36,7 +36,7 @@ use crate::order::MemoryUnit;
 use crate::registers;
 
 /// The last command of a kind. A context that never set it has the state after reset: all zero.
-pub(super) fn latched<P: Packet>(context: &HardwareContext) -> Result<P, JobFault> {
+pub(crate) fn latched<P: Packet>(context: &HardwareContext) -> Result<P, JobFault> {
     let info: &PacketInfo = P::INFO;
     match context.latched.get(info.name) {
         Some(bytes) => unpack(context, bytes),
@@ -55,6 +55,13 @@ pub(super) fn latched_as<P: Packet, New: Packet + Into<P>>(
             None => Ok(P::default()),
         },
     }
+}
+
+/// Whether the state of pixels has a shader that is dispatched.
+pub(crate) fn has_pixel_shader(ps: &State3dPs, extra: &State3dPsExtra) -> bool {
+    let dispatched =
+        ps.n8_pixel_dispatch_enable || ps.n16_pixel_dispatch_enable || ps.n32_pixel_dispatch_enable;
+    extra.pixel_shader_valid && dispatched
 }
 
 /// Unpacks a packet; an out-of-range field is a fault.
@@ -185,11 +192,7 @@ impl State {
     /// Whether there is a pixel shader. Drivers that draw only for stream output leave 3DSTATE_PS_EXTRA
     /// unchanged, and 3DSTATE_PS without an enabled dispatch.
     pub fn has_pixel_shader(&self) -> bool {
-        let ps = &self.ps;
-        let dispatched = ps.n8_pixel_dispatch_enable
-            || ps.n16_pixel_dispatch_enable
-            || ps.n32_pixel_dispatch_enable;
-        self.extra.pixel_shader_valid && dispatched
+        has_pixel_shader(&self.ps, &self.extra)
     }
 
     /// Number of positions in the entry of a vertex: one for each replica of a primitive.

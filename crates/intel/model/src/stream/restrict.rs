@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use tepui_intel_chips::Generation;
+use tepui_intel_packets::Packet;
 use tepui_intel_packets::gen12;
 use tepui_intel_packets::media::{GpgpuWalker, InterfaceDescriptorData};
 use tepui_intel_packets::output::State3dHierDepthBuffer;
-use tepui_intel_packets::pixel::{State3dPs, State3dPsExtra, State3dWmHzOp};
-use tepui_intel_packets::state::{PipelineSelect, StateBaseAddress};
+use tepui_intel_packets::pixel::{State3dPs, State3dWmHzOp};
+use tepui_intel_packets::state::PipelineSelect;
 use tepui_intel_packets::vertex::{State3dIndexBuffer, VertexBufferState, VertexElementState};
-use tepui_intel_packets::{Packet, PacketInfo};
 
 use super::{Command, Stream};
-use crate::context::HardwareContext;
+use crate::context::{Bases, HardwareContext};
 use crate::job::JobFault;
 use crate::memory::address;
+use crate::render::{has_pixel_shader, latched};
 use crate::restrictions::{ColourOperation, Draw, INDICES, Restrictions, Stages};
 
 /// Suffixes of the commands of a stage, in the order of [`Stages`].
@@ -26,13 +26,6 @@ fn stage(name: &str, command: &str) -> Option<Stages> {
     STAGES.iter().position(|stage| *stage == suffix).map(|index| 1 << index)
 }
 
-/// The last command of a kind, if there was one.
-fn latched<P: Packet>(context: &HardwareContext) -> Option<P> {
-    let info: &PacketInfo = P::INFO;
-    let bytes = context.latched.get(info.name)?;
-    P::unpack_as(bytes, context.revision()).ok()
-}
-
 /// A bit of the last command of a kind.
 fn latched_bit(context: &HardwareContext, name: &str, bit: usize) -> bool {
     let word = context.latched.get(name).and_then(|bytes| bytes.get(bit / 32 * 4..));
@@ -41,7 +34,7 @@ fn latched_bit(context: &HardwareContext, name: &str, bit: usize) -> bool {
 }
 
 impl Stream<'_> {
-    /// Compares a command that is about to be executed with the restrictions. PIPE_CONTROL is compared where its events are.
+    /// Compares a command that is about to be executed with the restrictions.
     pub(super) fn restrict(
         &self,
         restrictions: &mut Restrictions,
@@ -109,8 +102,8 @@ impl Stream<'_> {
                     || operation.stencil_buffer_clear_enable
                     || operation.depth_buffer_resolve_enable
                     || operation.hierarchical_depth_buffer_resolve_enable;
-                let hiz: Option<State3dHierDepthBuffer> = latched(context);
-                let through = hiz.is_some_and(|h| h.hierarchical_depth_buffer_write_thru_enable);
+                let hiz: State3dHierDepthBuffer = latched(context).unwrap_or_default();
+                let through = hiz.hierarchical_depth_buffer_write_thru_enable;
                 restrictions.depth_operation(any, clears, through);
             }
             "3DPRIMITIVE" | "3DPRIMITIVE_EXTENDED" => {
@@ -129,34 +122,13 @@ impl Stream<'_> {
         restrictions: &mut Restrictions,
         command: &Command,
     ) -> Result<(), JobFault> {
-        let set: StateBaseAddress = match self.context.generation {
-            Generation::Gen9 => command.unpack()?,
-            Generation::Gen12 => command.unpack::<gen12::StateBaseAddress>()?.into(),
-        };
-        let bases = &self.context.bases;
-        let changes = |enable: bool, base: u64, value: u64| enable && base != address(value);
-        let of_state = changes(
-            set.surface_state_base_address_modify_enable,
-            bases.surface,
-            set.surface_state_base_address,
-        ) || changes(
-            set.dynamic_state_base_address_modify_enable,
-            bases.dynamic,
-            set.dynamic_state_base_address,
-        ) || changes(
-            set.bindless_surface_state_base_address_modify_enable,
-            bases.bindless_surface,
-            set.bindless_surface_state_base_address,
-        );
-        let others = changes(
-            set.general_state_base_address_modify_enable,
-            bases.general,
-            set.general_state_base_address,
-        ) || changes(
-            set.instruction_base_address_modify_enable,
-            bases.instruction,
-            set.instruction_base_address,
-        );
+        let before = &self.context.bases;
+        let mut after = *before;
+        after.set(&self.bases_of(command)?);
+        let of_state = |b: &Bases| (b.surface, b.dynamic, b.bindless_surface);
+        let others = |b: &Bases| (b.general, b.instruction);
+        let of_state = of_state(before) != of_state(&after);
+        let others = others(before) != others(&after);
         if of_state || others {
             restrictions.base_address(of_state);
         }
@@ -183,11 +155,7 @@ fn has_constants(context: &HardwareContext, walker: &GpgpuWalker) -> bool {
 
 fn restricted_draw(context: &HardwareContext, command: &Command) -> Draw {
     let ps: State3dPs = latched(context).unwrap_or_default();
-    let extra: State3dPsExtra = latched(context).unwrap_or_default();
-    let pixels = extra.pixel_shader_valid
-        && (ps.n8_pixel_dispatch_enable
-            || ps.n16_pixel_dispatch_enable
-            || ps.n32_pixel_dispatch_enable);
+    let pixels = has_pixel_shader(&ps, &latched(context).unwrap_or_default());
     let enabled = |name, bit| latched_bit(context, name, bit);
     let active = set([
         enabled("3DSTATE_VS", 7 * 32),
@@ -225,7 +193,8 @@ fn fetched(context: &HardwareContext, command: &Command) -> Vec<(u32, Range<u64>
     }
     // "Vertex Access Type": random.
     if command.dword(1) >> 8 & 1 != 0
-        && let Some(indices) = latched::<State3dIndexBuffer>(context)
+        && context.latched.contains_key(State3dIndexBuffer::INFO.name)
+        && let Ok(indices) = latched::<State3dIndexBuffer>(context)
     {
         let start = address(indices.buffer_starting_address);
         all.push((INDICES, start..start + u64::from(indices.buffer_size)));

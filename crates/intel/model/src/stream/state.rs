@@ -8,7 +8,6 @@ use tepui_intel_packets::state::{
 
 use super::{Command, Continuation, Stream, UNIT};
 use crate::job::JobFault;
-use crate::memory::address;
 use crate::order::MemoryUnit;
 use crate::registers;
 
@@ -18,47 +17,17 @@ impl Stream<'_> {
         &mut self,
         command: &Command,
     ) -> Result<Continuation, JobFault> {
-        // Gen12 adds the base of bindless samplers, which no message here uses.
-        let set: StateBaseAddress = match self.context.generation {
-            Generation::Gen9 => command.unpack()?,
-            Generation::Gen12 => command.unpack::<gen12::StateBaseAddress>()?.into(),
-        };
-        let bases = &mut self.context.bases;
-        let put = |enable: bool, base: &mut u64, value: u64| {
-            if enable {
-                *base = address(value);
-            }
-        };
-        put(
-            set.general_state_base_address_modify_enable,
-            &mut bases.general,
-            set.general_state_base_address,
-        );
-        put(
-            set.surface_state_base_address_modify_enable,
-            &mut bases.surface,
-            set.surface_state_base_address,
-        );
-        put(
-            set.dynamic_state_base_address_modify_enable,
-            &mut bases.dynamic,
-            set.dynamic_state_base_address,
-        );
-        put(
-            set.indirect_object_base_address_modify_enable,
-            &mut bases.indirect,
-            set.indirect_object_base_address,
-        );
-        put(
-            set.instruction_base_address_modify_enable,
-            &mut bases.instruction,
-            set.instruction_base_address,
-        );
-        if set.bindless_surface_state_base_address_modify_enable {
-            bases.bindless_surface = address(set.bindless_surface_state_base_address);
-            bases.bindless_surface_count = set.bindless_surface_state_size;
-        }
+        self.context.bases.set(&self.bases_of(command)?);
         Ok(Continuation::Continue)
+    }
+
+    /// STATE_BASE_ADDRESS, whose form depends on the generation.
+    pub(super) fn bases_of(&self, command: &Command) -> Result<StateBaseAddress, JobFault> {
+        // Gen12 adds the base of bindless samplers, which no message here uses.
+        match self.context.generation {
+            Generation::Gen9 => command.unpack(),
+            Generation::Gen12 => Ok(command.unpack::<gen12::StateBaseAddress>()?.into()),
+        }
     }
 
     /// The pipeline, which is set only if the mask has its bits.
