@@ -298,7 +298,7 @@ impl Blends {
         for (k, single) in singles.iter().enumerate() {
             let mut target = Attachment::color(many.get(k).unwrap_or(single), [0.0; 4]);
             if samples != one {
-                target.resolve = Some((Rendered::whole(&single), vk::ResolveModeFlags::AVERAGE));
+                target.resolve = Some((Rendered::whole(single), vk::ResolveModeFlags::AVERAGE));
             }
             colors.push(target);
         }

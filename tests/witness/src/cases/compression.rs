@@ -320,7 +320,7 @@ fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
         let [width, height] = SIZE_PX;
         let spec = target(&named("R8G8B8A8_UNORM"), Shape::D2, [width, height, 1]);
         let pitch = (4 * width).next_multiple_of(tile[0]);
-        let colour = |x: u32, y: u32| 0x1_0001 * (1 + x) ^ y << 8;
+        let colour = |x: u32, y: u32| (0x1_0001 * (1 + x)) ^ (y << 8);
         let mut memory = vec![0u8; (pitch * height.next_multiple_of(tile[1])) as usize];
         for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
             let (column, row) = (4 * x % tile[0], y % tile[1]);

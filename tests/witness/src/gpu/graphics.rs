@@ -69,6 +69,7 @@ impl Gpu {
         state: &State,
         layout: vk::PipelineLayout,
     ) -> Result<vk::Pipeline> {
+        stages.iter().try_for_each(|&(stage, _)| self.stage(stage))?;
         let mut modules = Vec::new();
         let mut result = Ok(());
         for &(stage, code) in stages {

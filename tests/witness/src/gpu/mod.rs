@@ -202,6 +202,10 @@ pub enum Robustness {
 /// Features of a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offers {
+    /// `geometryShader`.
+    pub geometry: bool,
+    /// `tessellationShader`.
+    pub tessellation: bool,
     /// `geometryStreams`.
     pub geometry_streams: bool,
     /// `multiviewGeometryShader`.
@@ -440,6 +444,8 @@ impl Gpu {
             reads_without_format: core.shader_storage_image_read_without_format != 0,
             io16: v11.storage_input_output16 != 0,
             offers: Offers {
+                geometry: core.geometry_shader != 0,
+                tessellation: core.tessellation_shader != 0,
                 geometry_streams: feedback.geometry_streams != 0,
                 views_of_geometry: v11.multiview_geometry_shader != 0,
                 views_of_patches: v11.multiview_tessellation_shader != 0,
@@ -488,6 +494,19 @@ impl Gpu {
     /// An error that names a feature unless the device offers it.
     pub fn feature(&self, offered: bool, name: &str) -> Result<()> {
         if offered { Ok(()) } else { Err(Error::Missing(name.to_owned())) }
+    }
+
+    /// An error unless the device offers shaders of a stage.
+    pub(crate) fn stage(&self, stage: vk::ShaderStageFlags) -> Result<()> {
+        use vk::ShaderStageFlags as S;
+        let offers = &self.offers;
+        match stage {
+            S::GEOMETRY => self.feature(offers.geometry, "geometryShader"),
+            S::TESSELLATION_CONTROL | S::TESSELLATION_EVALUATION => {
+                self.feature(offers.tessellation, "tessellationShader")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An error that names `extension` unless it is enabled.
