@@ -215,6 +215,12 @@ rules! {
      binding table that makes them take effect, and what workarounds ask for. Without that, silicon may hang or use old state.";
     "Emit what the finding names before the command; docs/checker.md lists all restrictions."
 
+    "compression-state" Error Command [Intel] "an image is not in the state that its auxiliary surface says":
+    "Memory that was compressed or cleared through an auxiliary surface (CCS, MCS, HiZ) is read as plain, or the other way round, or a \
+     clear block is used with another colour than it was cleared to. The model keeps texels plain; silicon reads garbage.";
+    "Resolve the image before it is read without its auxiliary surface, and initialise that surface after a plain write: look at the \
+     layouts of the barrier."
+
     "finished-job" Error Command [Mali] "a job is submitted again as it is":
     "The header of the job says that it has ended: the hardware has executed it before. What it does with such a job is unknown.";
     "Clear the first 16 bytes of the header before the chain is submitted again."

@@ -12,6 +12,8 @@ pub struct UnitMemory<'a> {
     null_reads: u64,
     /// Number of the unit, for observers.
     unit: u8,
+    /// The way in which the unit sees memory, for observers.
+    view: u64,
 }
 
 impl<'a> UnitMemory<'a> {
@@ -19,13 +21,19 @@ impl<'a> UnitMemory<'a> {
     pub fn new(vm: &'a AddressSpace) -> UnitMemory<'a> {
         let mut ranges = RangeCache::default();
         ranges.refresh(vm);
-        UnitMemory { vm, ranges, null_reads: 0, unit: 0 }
+        UnitMemory { vm, ranges, null_reads: 0, unit: 0, view: 0 }
     }
 
     /// Sets the unit that accesses are reported as, a number of the family; returns the one before.
     #[inline]
     pub fn set_unit(&mut self, unit: u8) -> u8 {
         std::mem::replace(&mut self.unit, unit)
+    }
+
+    /// Sets the view that accesses are reported with (see [`crate::AccessObserver::access_as`]); returns the one before.
+    #[inline]
+    pub fn set_view(&mut self, view: u64) -> u64 {
+        std::mem::replace(&mut self.view, view)
     }
 
     /// Reads bytes.
@@ -66,11 +74,16 @@ impl<'a> UnitMemory<'a> {
         }
     }
 
+    /// The unit and the view that accesses are reported with.
+    fn seen(&self) -> (u8, u64) {
+        (self.unit, self.view)
+    }
+
     #[cold]
     fn read_pages(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         let Some(observer) = self.vm.observer() else { return self.vm.read(address, into) };
         observer.read(self.vm, self.unit, address, into)?;
-        observer.access(self.unit, Access::Read, address, into.len() as u64);
+        observer.access_as(self.vm, self.seen(), Access::Read, address, into.len() as u64);
         Ok(())
     }
 
@@ -78,7 +91,7 @@ impl<'a> UnitMemory<'a> {
     fn write_pages(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
         let Some(observer) = self.vm.observer() else { return self.vm.write(address, from) };
         observer.write(self.vm, self.unit, address, from)?;
-        observer.access(self.unit, Access::Write, address, from.len() as u64);
+        observer.access_as(self.vm, self.seen(), Access::Write, address, from.len() as u64);
         Ok(())
     }
 
@@ -173,7 +186,7 @@ impl<'a> UnitMemory<'a> {
                 found => {
                     let host = found?;
                     if let Some(observer) = self.vm.observer() {
-                        observer.access(self.unit, Access::Atomic, address, bytes);
+                        observer.access_as(self.vm, self.seen(), Access::Atomic, address, bytes);
                     }
                     Ok(Some(host))
                 }

@@ -105,12 +105,45 @@ pub struct AddressSpace {
     generation: AtomicU64,
     /// Gets each access of units ([`crate::UnitMemory`]).
     observer: OnceLock<Arc<dyn AccessObserver>>,
+    id: u64,
+}
+
+/// Address spaces so far.
+static SPACES: AtomicU64 = AtomicU64::new(0);
+
+/// Contents of memory that is seen through an auxiliary surface, which has the bytes' state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// The bytes are plain from now on, and the auxiliary surface says so.
+    Plain,
+    /// The bytes are plain from now on, and the auxiliary surface still describes them.
+    Resolved,
+    /// The auxiliary surface says that the bytes are a clear colour: a number that stands for it.
+    Cleared(u64),
+    /// A unit has used that number's colour in place of the bytes.
+    UsedClear(u64),
 }
 
 /// Receiver of all accesses by GPU units to an address space, such as a checker.
 pub trait AccessObserver: Send + Sync {
     /// A unit, by a number of its family, has accessed bytes.
     fn access(&self, unit: u8, access: Access, address: u64, bytes: u64);
+
+    /// A unit has accessed bytes in a view: both are numbers of the family. Views are ways to see memory, such as through an auxiliary
+    /// surface; 0 is as bytes.
+    fn access_as(
+        &self,
+        _vm: &AddressSpace,
+        seen: (u8, u64),
+        access: Access,
+        address: u64,
+        bytes: u64,
+    ) {
+        self.access(seen.0, access, address, bytes);
+    }
+
+    /// A unit has changed or used the contents of bytes without an access to them.
+    fn contents(&self, _view: u64, _address: u64, _bytes: u64, _contents: Contents) {}
 
     /// Whether accesses are performed by [`AccessObserver::read`] and [`AccessObserver::write`], such as by a
     /// simulation of caches. All units then run on one thread.
@@ -161,6 +194,7 @@ impl AddressSpace {
             nulls: RwLock::default(),
             generation: AtomicU64::new(1),
             observer: OnceLock::new(),
+            id: SPACES.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -185,6 +219,19 @@ impl AddressSpace {
     #[must_use]
     pub fn is_observed(&self) -> bool {
         self.observer().is_some()
+    }
+
+    /// Tells the observer, if there is one, of contents that change or are used without an access.
+    #[inline]
+    pub fn report_contents(&self, view: u64, address: u64, bytes: u64, contents: Contents) {
+        if let Some(observer) = self.observer() {
+            observer.contents(view, address, bytes, contents);
+        }
+    }
+
+    /// A number that no other address space of the process has.
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// The observer of accesses.

@@ -34,9 +34,9 @@ impl Gpu {
         // Batches of other contexts wait: they run on the same engine.
         let _running = order.batch.lock().unwrap_or_else(PoisonError::into_inner);
         vm.observe(order.clone());
-        order.begin();
+        order.begin(vm);
         let result = Stream::new(self, vm, context).run(batch);
-        let (reports, removals) = order.end();
+        let (reports, removals) = order.end(vm);
         let mut stats = result?;
         stats.removals = removals;
         if let Some(all) = &self.reports {

@@ -54,11 +54,13 @@ pub enum ReportKind {
     MissingWait,
     /// Command that needs another one before it.
     CommandOrder,
+    /// Memory of an image was read or written as its auxiliary surface does not allow.
+    CompressionState,
 }
 
 impl ReportKind {
     /// All kinds.
-    pub const ALL: [ReportKind; 8] = [
+    pub const ALL: [ReportKind; 9] = [
         ReportKind::UnwrittenRegister,
         ReportKind::UnwrittenLocal,
         ReportKind::UnwrittenMemory,
@@ -67,6 +69,7 @@ impl ReportKind {
         ReportKind::MissingInvalidate,
         ReportKind::MissingWait,
         ReportKind::CommandOrder,
+        ReportKind::CompressionState,
     ];
 
     /// The name of the rule that is broken, as in `tepui_check`'s table.
@@ -81,6 +84,7 @@ impl ReportKind {
             ReportKind::MissingInvalidate => "missing-invalidate",
             ReportKind::MissingWait => "missing-wait",
             ReportKind::CommandOrder => "command-order",
+            ReportKind::CompressionState => "compression-state",
         }
     }
 
@@ -88,9 +92,15 @@ impl ReportKind {
     /// names of both, and a number for the pair in place of the address.
     #[must_use]
     pub fn is_about_commands(self) -> bool {
-        let order =
-            [Self::MissingFlush, Self::MissingInvalidate, Self::MissingWait, Self::CommandOrder];
-        order.contains(&self)
+        use ReportKind as Kind;
+        matches!(
+            self,
+            Kind::MissingFlush
+                | Kind::MissingInvalidate
+                | Kind::MissingWait
+                | Kind::CommandOrder
+                | Kind::CompressionState
+        )
     }
 }
 

@@ -26,6 +26,7 @@
 //! | `watch` | observers of the instructions of threads |
 //! | `registers`, `context`, `memory` | state that commands and threads read and write |
 
+mod compressed;
 mod context;
 mod dispatch;
 mod execute;

@@ -1,7 +1,8 @@
 //! Memory access of Intel's units: the 48 bits of an address are translated by the page table.
 
-use tepui_softgpu::{AddressSpace, Fault, Protection, UnitMemory};
+use tepui_softgpu::{AddressSpace, Contents, Fault, Protection, UnitMemory};
 
+use crate::compressed::View;
 use crate::order::MemoryUnit;
 
 /// Bits of a GPU address; the upper bits repeat the highest of them and are ignored.
@@ -27,6 +28,23 @@ impl<'a> Memory<'a> {
     #[inline]
     pub fn set_unit(&mut self, unit: MemoryUnit) {
         self.0.set_unit(unit as u8);
+        self.0.set_view(View::BYTES.0);
+    }
+
+    /// Sets the way in which later accesses see memory, for the checker, until the unit is set; returns the one before.
+    #[inline]
+    pub fn set_view(&mut self, view: View) -> View {
+        View(self.0.set_view(view.0))
+    }
+
+    /// Tells the checker of contents that change or are used without an access.
+    pub fn report_contents(&self, view: View, at: u64, bytes: u64, contents: Contents) {
+        self.0.space().report_contents(view.0, address(at), bytes, contents);
+    }
+
+    /// Whether a checker gets the accesses.
+    pub fn is_observed(&self) -> bool {
+        self.0.space().is_observed()
     }
 
     /// Reads bytes by another unit than other accesses.

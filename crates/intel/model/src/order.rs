@@ -15,8 +15,9 @@ use tepui_intel_packets::state::PipeControl;
 use tepui_order::{
     Access, Cache, CacheSet, Event, Hazard, Level, Missing, Removals, Table, Trace, Tracker, Unit,
 };
-use tepui_softgpu::AccessObserver;
+use tepui_softgpu::{AccessObserver, AddressSpace, Contents};
 
+use crate::compressed::{Compressed, Found, View};
 use crate::job::{JobFault, ProgramPoint, Report, ReportKind};
 use crate::restrictions::{Restriction, Restrictions};
 
@@ -179,6 +180,9 @@ struct State {
     /// The order of the batch's commands, and the reports about it.
     restrictions: Restrictions,
     reports: Vec<Report>,
+    /// The images' memory of each address space, by its number, and the number of the one that runs.
+    compressed: HashMap<u64, Compressed>,
+    space: u64,
     /// The time of the command that is executed, and whether a batch runs.
     now: u32,
     runs: bool,
@@ -186,6 +190,9 @@ struct State {
 
 /// Relaxed executions of a batch without an event.
 const REMOVAL_SEEDS: u64 = 16;
+
+/// Limit on a batch's reports about compression: one of each kind is kept in the end.
+const MAX_REPORTS: usize = 256;
 
 /// Limit on the commands of a batch whose names are kept.
 const MAX_COMMANDS: usize = 1 << 20;
@@ -213,6 +220,8 @@ impl OrderChecker {
             trace,
             restrictions: Restrictions::new(generation),
             reports: Vec::new(),
+            compressed: HashMap::new(),
+            space: 0,
             now: 0,
             runs: false,
         };
@@ -220,9 +229,10 @@ impl OrderChecker {
         OrderChecker { generation, max_removals, state: Mutex::new(state), batch: Mutex::new(()) }
     }
 
-    /// Begins a batch.
-    pub fn begin(&self) {
+    /// Begins a batch in an address space.
+    pub fn begin(&self, vm: &AddressSpace) {
         let mut state = lock(&self.state);
+        state.space = vm.id();
         state.tracker.restart();
         state.commands.clear();
         state.trace.iter_mut().for_each(Trace::clear);
@@ -289,9 +299,12 @@ impl OrderChecker {
     }
 
     /// Ends a batch; its reports, and for each kind of event how many removals would be reported, if it can be judged.
-    pub fn end(&self) -> (Vec<Report>, Option<BTreeMap<String, Removals>>) {
+    pub fn end(&self, vm: &AddressSpace) -> (Vec<Report>, Option<BTreeMap<String, Removals>>) {
         let mut state = lock(&self.state);
         state.runs = false;
+        if let Some(compressed) = state.compressed.get_mut(&vm.id()) {
+            compressed.end(vm);
+        }
         let hazards = state.tracker.take();
         let hazards = hazards.iter().map(|hazard| state.report(self.generation, hazard));
         let reports = hazards.chain(state.reports.iter().cloned()).collect();
@@ -314,6 +327,11 @@ impl State {
         }
     }
 
+    /// The name of the command that is executed.
+    fn command_name(&self) -> &'static str {
+        self.commands.get(&self.now).map_or("a command", |(_, name)| name)
+    }
+
     fn restriction_report(&self, restriction: &'static Restriction) -> Report {
         let (address, name) = self.commands.get(&self.now).copied().unwrap_or_default();
         let Restriction { name: rule, needs, source, .. } = restriction;
@@ -329,6 +347,24 @@ impl State {
                 offset: 0,
                 text: format!("{name}, {rule}"),
             },
+        }
+    }
+
+    /// Notes a mistake of an access by a unit, or of a use of contents.
+    fn mistake(&mut self, generation: Generation, unit: Option<u8>, (mistake, line, by): Found) {
+        let (address, name) = self.commands.get(&self.now).copied().unwrap_or_default();
+        let unit = unit.map_or("unit", |unit| table(generation).units[usize::from(unit)].name);
+        let access = format!("the {unit} of {name} at {address:#x}");
+        let mut hasher = std::hash::DefaultHasher::new();
+        (mistake, unit, name, by).hash(&mut hasher);
+        let at = ProgramPoint {
+            program: hasher.finish(),
+            offset: mistake as u32,
+            text: format!("{by}, {name}"),
+        };
+        if self.reports.len() < MAX_REPORTS {
+            let what = mistake.text(&access, line, by);
+            self.reports.push(Report { kind: ReportKind::CompressionState, what, at });
         }
     }
 
@@ -385,6 +421,37 @@ impl State {
 }
 
 impl AccessObserver for OrderChecker {
+    fn access_as(
+        &self,
+        vm: &AddressSpace,
+        (unit, view): (u8, u64),
+        access: tepui_softgpu::Access,
+        address: u64,
+        bytes: u64,
+    ) {
+        self.access(unit, access, address, bytes);
+        let mut state = lock(&self.state);
+        if state.runs {
+            let by = state.command_name();
+            let compressed = state.compressed.entry(vm.id()).or_default();
+            let found = compressed.access(View(view), access, (address, bytes), by, Some(vm));
+            if let Some(found) = found {
+                state.mistake(self.generation, Some(unit), found);
+            }
+        }
+    }
+
+    fn contents(&self, view: u64, address: u64, bytes: u64, contents: Contents) {
+        let mut state = lock(&self.state);
+        if state.runs {
+            let (space, by) = (state.space, state.command_name());
+            let compressed = state.compressed.entry(space).or_default();
+            if let Some(found) = compressed.contents(View(view), (address, bytes), contents, by) {
+                state.mistake(self.generation, None, found);
+            }
+        }
+    }
+
     fn access(&self, unit: u8, access: tepui_softgpu::Access, address: u64, bytes: u64) {
         let mut state = lock(&self.state);
         if state.runs {

@@ -297,6 +297,29 @@ pub(crate) struct Restrictions {
     broken: Vec<Rule>,
 }
 
+/// The part of a PIPE_CONTROL that takes effect: on Gen12, flushes and invalidations of the 3D pipeline's caches do not while GPGPU is
+/// selected.
+///
+/// source: Wa_1606932921, and Mesa, genX_cmd_buffer.c, `emit_apply_pipe_flushes`
+pub(crate) fn effective(
+    generation: Generation,
+    selected: Pipeline,
+    control: &PipeControl,
+) -> PipeControl {
+    if generation != Generation::Gen12 || selected != Pipeline::Gpgpu {
+        return *control;
+    }
+    PipeControl {
+        render_target_cache_flush_enable: false,
+        depth_cache_flush_enable: false,
+        depth_stall_enable: false,
+        tile_cache_flush_enable: false,
+        l3_fabric_flush: false,
+        vf_cache_invalidation_enable: false,
+        ..*control
+    }
+}
+
 impl Restrictions {
     pub fn new(generation: Generation) -> Restrictions {
         Restrictions {
@@ -335,23 +358,9 @@ impl Restrictions {
         }
     }
 
-    /// The part of a PIPE_CONTROL that takes effect: on Gen12, flushes and invalidations of the 3D pipeline's caches do not while
-    /// GPGPU is selected.
-    ///
-    /// source: Wa_1606932921, and Mesa, genX_cmd_buffer.c, `emit_apply_pipe_flushes`
+    /// The part of a PIPE_CONTROL that takes effect in the pipeline that is selected.
     pub fn effective(&self, control: &PipeControl) -> PipeControl {
-        if self.generation != Generation::Gen12 || self.pipeline != Some(Pipeline::Gpgpu) {
-            return *control;
-        }
-        PipeControl {
-            render_target_cache_flush_enable: false,
-            depth_cache_flush_enable: false,
-            depth_stall_enable: false,
-            tile_cache_flush_enable: false,
-            l3_fabric_flush: false,
-            vf_cache_invalidation_enable: false,
-            ..*control
-        }
+        self.pipeline.map_or(*control, |selected| effective(self.generation, selected, control))
     }
 
     /// Begins a command that is not a PIPE_CONTROL.

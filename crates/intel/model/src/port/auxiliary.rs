@@ -23,6 +23,7 @@ use tepui_softgpu::{Access, Fault, FaultKind};
 use super::auxiliary_table as table;
 use super::image::{level_origin, place};
 use super::surface::{Dimension, Image, Tiling};
+use crate::compressed::{View, ViewKind};
 use crate::memory::{Memory, address};
 
 const TILE_BYTES: u64 = 4096;
@@ -56,6 +57,8 @@ pub(crate) struct Auxiliary {
     pitch: u64,
     /// Rows of elements from one layer to the next.
     qpitch: u64,
+    /// Whether blocks that are not clear are plain on silicon, too.
+    keeps_plain: bool,
 }
 
 /// A level of an auxiliary surface.
@@ -90,6 +93,7 @@ impl Auxiliary {
                 base: table,
                 pitch: 0,
                 qpitch: 4 * u64::from(state.surface_qpitch),
+                keeps_plain: false,
             });
         }
         let kind = match (state.auxiliary_surface_mode, samples) {
@@ -106,6 +110,8 @@ impl Auxiliary {
             kind,
             base: address(state.auxiliary_surface_base_address),
             pitch: 128 * (u64::from(state.auxiliary_surface_pitch) + 1),
+            keeps_plain: kind == AuxiliaryKind::Ccs
+                && state.auxiliary_surface_mode == Mode::AuxCcsD,
             qpitch: match kind {
                 AuxiliaryKind::Mcs { .. } => rows,
                 AuxiliaryKind::Ccs | AuxiliaryKind::InTable | AuxiliaryKind::Hiz => rows / 4,
@@ -115,7 +121,31 @@ impl Auxiliary {
 
     /// The HiZ buffer at an address, with its pitch in bytes and the rows of pixels per layer.
     pub fn hiz(base: u64, pitch: u64, qpitch_px: u64) -> Auxiliary {
-        Auxiliary { kind: AuxiliaryKind::Hiz, base: address(base), pitch, qpitch: qpitch_px / 4 }
+        Auxiliary {
+            kind: AuxiliaryKind::Hiz,
+            base: address(base),
+            pitch,
+            qpitch: qpitch_px / 4,
+            keeps_plain: false,
+        }
+    }
+
+    /// How accesses through it see the image's memory, for the checker.
+    pub fn view(&self) -> View {
+        match self.kind {
+            AuxiliaryKind::InTable => View::through(View::TABLE, ViewKind::Compressed),
+            AuxiliaryKind::Hiz => View::through(self.base, ViewKind::Hierarchy),
+            _ if self.keeps_plain => View::through(self.base, ViewKind::ClearBlocks),
+            _ => View::through(self.base, ViewKind::Compressed),
+        }
+    }
+
+    /// How accesses to its own memory see that.
+    fn own_view(&self) -> View {
+        match self.kind {
+            AuxiliaryKind::InTable => View::BYTES,
+            _ => View::through(self.base, ViewKind::Surface),
+        }
     }
 
     /// Pixels of an element of an image's auxiliary surface.
@@ -279,6 +309,11 @@ pub(crate) fn is_clear_pixel(samples: u32, mcs: u64) -> bool {
 const NOT_CLEAR: [u8; 16] = [0xff; 16];
 
 impl AuxiliaryPlane {
+    /// How accesses through its surface see the image's memory, for the checker.
+    pub fn view(&self) -> View {
+        self.surface.view()
+    }
+
     /// Pixels of an element.
     pub fn block(&self) -> [u32; 2] {
         self.block
@@ -327,7 +362,7 @@ impl AuxiliaryPlane {
             _ => return Ok(0),
         };
         let mut value = [0; 8];
-        memory.read(at, &mut value[..bytes])?;
+        self.in_surface(memory, |memory| memory.read(at, &mut value[..bytes]))?;
         Ok(u64::from_le_bytes(value))
     }
 
@@ -346,7 +381,8 @@ impl AuxiliaryPlane {
         match self.surface.kind {
             AuxiliaryKind::Mcs { bytes } if inside => {
                 let at = self.element(place, layer).0;
-                memory.write(at, &value.to_le_bytes()[..bytes as usize])
+                let value = value.to_le_bytes();
+                self.in_surface(memory, |memory| memory.write(at, &value[..bytes as usize]))
             }
             _ => Ok(()),
         }
@@ -363,7 +399,7 @@ impl AuxiliaryPlane {
         layer: u32,
     ) -> Result<bool, Fault> {
         let (at, bit) = self.element(element, layer);
-        match self.surface.kind {
+        self.in_surface(memory, |memory| match self.surface.kind {
             AuxiliaryKind::Ccs => {
                 let mut byte = [0];
                 memory.read(at, &mut byte)?;
@@ -384,7 +420,20 @@ impl AuxiliaryPlane {
                 memory.read(at, &mut block)?;
                 Ok(block == [0; 16])
             }
-        }
+        })
+    }
+
+    /// Accesses memory of the auxiliary surface itself.
+    #[inline]
+    fn in_surface<T>(
+        &self,
+        memory: &mut Memory<'_>,
+        access: impl FnOnce(&mut Memory<'_>) -> T,
+    ) -> T {
+        let before = memory.set_view(self.surface.own_view());
+        let result = access(memory);
+        memory.set_view(before);
+        result
     }
 
     /// Whether the block of a pixel is clear. For a CCS and for HiZ.
@@ -415,7 +464,7 @@ impl AuxiliaryPlane {
             return Ok(());
         }
         let (at, bit) = self.element(element, layer);
-        match self.surface.kind {
+        self.in_surface(memory, |memory| match self.surface.kind {
             AuxiliaryKind::Ccs => {
                 let mut byte = [0];
                 memory.read(at, &mut byte)?;
@@ -437,7 +486,7 @@ impl AuxiliaryPlane {
             }
             AuxiliaryKind::Mcs { .. } => Ok(()),
             AuxiliaryKind::Hiz => memory.write(at, if clear { &[0; 16] } else { &NOT_CLEAR }),
-        }
+        })
     }
 
     /// Elements of a tile, across and down.
@@ -487,7 +536,8 @@ impl AuxiliaryPlane {
         let inside = x.checked_add(columns)? <= self.size[0] && y.checked_add(2)? <= self.size[1];
         let whole =
             self.surface.kind == AuxiliaryKind::Ccs && bit == 0 && columns.is_multiple_of(2);
-        (whole && in_line && inside).then_some(RowPair { at, columns })
+        let view = self.surface.own_view();
+        (whole && in_line && inside).then_some(RowPair { at, columns, view })
     }
 }
 
@@ -496,6 +546,7 @@ impl AuxiliaryPlane {
 pub(crate) struct RowPair {
     at: u64,
     columns: u32,
+    view: View,
 }
 
 impl RowPair {
@@ -506,7 +557,10 @@ impl RowPair {
     pub fn clear(self, memory: &mut Memory<'_>) -> Result<[u32; 2], Fault> {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..self.columns as usize / 2];
-        memory.read(self.at, bytes)?;
+        let before = memory.set_view(self.view);
+        let read = memory.read(self.at, bytes);
+        memory.set_view(before);
+        read?;
         let mut clear = [0; 2];
         for (byte, left) in bytes.iter().zip((0..).step_by(2)) {
             let both = u32::from(byte & byte >> 1);
@@ -522,7 +576,10 @@ impl RowPair {
     /// The page is not bound.
     pub fn set(self, memory: &mut Memory<'_>, clear: bool) -> Result<(), Fault> {
         let bytes = [if clear { 0xff } else { 0 }; 8];
-        memory.write(self.at, &bytes[..self.columns as usize / 2])
+        let before = memory.set_view(self.view);
+        let written = memory.write(self.at, &bytes[..self.columns as usize / 2]);
+        memory.set_view(before);
+        written
     }
 }
 
@@ -536,7 +593,7 @@ mod tests {
     use super::*;
 
     fn plane(kind: AuxiliaryKind, pitch: u64) -> AuxiliaryPlane {
-        let surface = Auxiliary { kind, base: 0, pitch, qpitch: 256 };
+        let surface = Auxiliary { kind, base: 0, pitch, qpitch: 256, keeps_plain: false };
         let block = [8, 4];
         let image = (0, pitch, 4);
         AuxiliaryPlane { surface, image, block, size: [1024; 2], left: 0, top: 0, base_layer: 0 }

@@ -8,6 +8,7 @@ use super::surface::{
 };
 use super::tail;
 use crate::memory::Memory;
+use tepui_softgpu::Contents;
 
 impl Image {
     /// Size of a level in texels.
@@ -100,6 +101,14 @@ impl Image {
         match self.auxiliary {
             Some(auxiliary) => auxiliary.plane(self, level).is_clear_at(memory, place, layer),
             None => Ok(false),
+        }
+    }
+
+    /// Tells the checker that the clear colour stands for a texel.
+    pub fn report_clear(&self, memory: &Memory<'_>, at: u64) {
+        if memory.is_observed() {
+            let used = Contents::UsedClear(self.clear_number());
+            memory.report_contents(self.view, at, 1, used);
         }
     }
 

@@ -213,10 +213,12 @@ impl<'a> Ports<'a> {
     #[inline]
     fn bound(&mut self, message: &Message) -> Result<usize, Refusal> {
         let known = self.by_index.get((message.desc & 0xff) as usize);
-        match known.filter(|&&place| place != u32::MAX) {
-            Some(&place) => Ok(place as usize),
-            None => self.bind(message),
-        }
+        let place = match known.filter(|&&place| place != u32::MAX) {
+            Some(&place) => place as usize,
+            None => self.bind(message)?,
+        };
+        self.memory.set_view(self.surfaces[place].surface.view());
+        Ok(place)
     }
 
     #[cold]

@@ -3,10 +3,13 @@
 use tepui_intel_eu::Refusal;
 use tepui_intel_packets::Packet;
 use tepui_intel_packets::Revision;
-use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
+use tepui_intel_packets::surface::{
+    AuxiliarySurfaceMode, RenderSurfaceState, SurfaceType, TileMode,
+};
 
 use super::auxiliary::{Auxiliary, AuxiliaryKind};
 use super::refusal::{refuse, unimplemented};
+use crate::compressed::{View, colour_number};
 use crate::format::{self, Format, MAX_BYTES};
 use crate::memory::{Memory, address};
 use crate::order::MemoryUnit;
@@ -218,6 +221,8 @@ pub(crate) struct Image {
     pub clear: ClearColour,
     /// Its auxiliary surface.
     pub auxiliary: Option<Auxiliary>,
+    /// How accesses see its memory, for the checker.
+    pub view: View,
     /// Whether the sampler must check the auxiliary surface, because a block may be clear.
     pub may_be_clear: bool,
 }
@@ -311,6 +316,15 @@ impl Surface {
         }
     }
 
+    /// How accesses see its memory, for the checker.
+    #[inline]
+    pub fn view(&self) -> View {
+        match self {
+            Surface::Image(image) => image.view,
+            _ => View::BYTES,
+        }
+    }
+
     /// The address of `bytes` bytes at an offset of an untyped buffer; `None` outside of it.
     pub fn byte(&self, offset: u64, bytes: usize) -> Option<u64> {
         let Surface::Buffer(buffer) = self else { return None };
@@ -375,6 +389,14 @@ impl Image {
         self.format.unpack(texel, [0; 2])
     }
 
+    /// The clear colour as a number, for the checker.
+    pub fn clear_number(&self) -> u64 {
+        let mut bytes = [0; MAX_BYTES];
+        let texel = &mut bytes[..self.format.bytes];
+        self.clear.sampled(self.format, texel);
+        colour_number(texel)
+    }
+
     /// The clear colour as filters read it, see [`Format::raw`].
     pub fn clear_raw(&self) -> [u32; 4] {
         let mut bytes = [0; MAX_BYTES];
@@ -422,6 +444,7 @@ impl Image {
             (_, true) => state.render_target_view_extent + 1,
             _ => state.depth + 1,
         };
+        let auxiliary = Auxiliary::of(state, samples, table);
         Ok(Image {
             base: address(state.surface_base_address),
             dimension,
@@ -468,7 +491,12 @@ impl Image {
                 ],
                 pixel: None,
             },
-            auxiliary: Auxiliary::of(state, samples, table),
+            auxiliary,
+            view: match (state.auxiliary_surface_mode, auxiliary) {
+                (_, Some(auxiliary)) => auxiliary.view(),
+                (AuxiliarySurfaceMode::AuxNone, None) => View::PLAIN,
+                (_, None) => View::IGNORED,
+            },
             may_be_clear: false,
         })
     }

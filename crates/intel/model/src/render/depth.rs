@@ -7,14 +7,15 @@ use tepui_intel_packets::output::{
     State3dStencilBuffer, StencilOperation,
 };
 use tepui_raster::{Compare, DepthStencil, Stencil, StencilOp, TILE_SIDE, Tests};
-use tepui_softgpu::{Fault, Protection};
+use tepui_softgpu::{Contents, Fault, Protection};
 
 use super::plain_tile;
 use super::state::{State, latched, latched_as};
 use super::unit::{MAX_SAMPLES, UNIT, unimplemented};
+use crate::compressed::{View, ViewKind, colour_number};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
-use crate::memory::Memory;
+use crate::memory::{Memory, address};
 use crate::port::auxiliary::{Auxiliary, AuxiliaryPlane};
 use crate::port::plain::PlainLevel;
 use crate::port::surface::{ClearColour, Dimension, Image, Tiling};
@@ -108,6 +109,7 @@ fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) 
         interleaved: true,
         clear: ClearColour::default(),
         auxiliary: None,
+        view: crate::compressed::View::PLAIN,
         may_be_clear: false,
     })
 }
@@ -124,13 +126,25 @@ impl Buffers {
         // Size and layers of stencil: those of the depth buffer, or on Gen12 its own.
         let mut of_stencil = state;
         let mut stencil_tiling = Tiling::W;
+        let [mut depth_view, mut stencil_view] = [View::PLAIN; 2];
         if context.generation == Generation::Gen12 {
             // The stencil buffer has the write enable of stencil.
             let stencil: gen12::State3dStencilBuffer = latched(context)?;
             state.stencil_write_enable = stencil.stencil_write_enable;
+            if stencil.control_surface_enable {
+                stencil_view = View::through(View::TABLE, ViewKind::Compressed);
+            }
+            let of_depth: gen12::State3dDepthBuffer = latched(context)?;
+            if of_depth.control_surface_enable {
+                depth_view = View::through(View::TABLE, ViewKind::Compressed);
+            }
             // In write-through mode the sampler reads the depth buffer without a resolve: clears fill it, and
             // the hierarchical buffer is not maintained.
             if hiz_state.hierarchical_depth_buffer_write_thru_enable {
+                if state.hierarchical_depth_buffer_enable {
+                    let hiz = address(hiz_state.surface_base_address);
+                    depth_view = View::through(hiz, ViewKind::WriteThrough);
+                }
                 state.hierarchical_depth_buffer_enable = false;
             }
             stencil_tiling = match (stencil.tiled_mode, stencil.surface_type) {
@@ -192,6 +206,7 @@ impl Buffers {
                     }
                     None => align(element as usize),
                 };
+                image.view = depth_view;
                 depth = Some((image, kept));
             }
         }
@@ -200,6 +215,7 @@ impl Buffers {
             && let Some(mut image) = image(&of_stencil, 0x142, stencil_tiling, samples)
         {
             image.base = stencil_state.surface_base_address;
+            image.view = stencil_view;
             image.pitch = u64::from(stencil_state.surface_pitch) + 1;
             image.qpitch = 4 * u64::from(stencil_state.surface_qpitch);
             image.align = stencil_align;
@@ -218,6 +234,9 @@ impl Buffers {
                 Auxiliary::hiz(hiz_state.surface_base_address, pitch, qpitch)
                     .plane(image, image.level)
             });
+        if let (Some((image, _)), Some(hiz)) = (&mut depth, &hiz) {
+            image.view = hiz.view();
+        }
         Ok(Buffers {
             depth,
             hiz,
@@ -286,6 +305,7 @@ impl Buffers {
     ) -> Result<(), JobFault> {
         let fault = |fault| JobFault::memory(UNIT, fault);
         if let Some((image, format)) = self.depth.as_ref().filter(|_| depth) {
+            memory.set_view(image.view);
             if let Some(plain) = self.plain(memory, image, layer) {
                 plain_tile::load(&plain, *format, tile, corner);
                 return self.load_rest(memory, tile, corner, layer, [depth, stencil]);
@@ -321,6 +341,7 @@ impl Buffers {
             self.load_clear(memory, tile, corner, layer).map_err(fault)?;
         }
         if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
+            memory.set_view(image.view);
             let mut row = [0; TILE_SIDE];
             self.texels(image, corner, layer, |sample, y, addresses| {
                 for (at, texel) in addresses.iter().zip(&mut row) {
@@ -343,8 +364,12 @@ impl Buffers {
         corner: [u32; 2],
         layer: u32,
     ) -> Result<(), Fault> {
-        let (Some(hiz), Some((_, format))) = (&self.hiz, &self.depth) else { return Ok(()) };
+        let (Some(hiz), Some((image, format))) = (&self.hiz, &self.depth) else { return Ok(()) };
         let mut clear = hiz.clear_blocks(memory, corner, layer)?;
+        let used = Contents::UsedClear(colour_number(
+            &format.pack(self.clear).to_le_bytes()[..image.format.bytes],
+        ));
+        let level = memory.is_observed().then(|| image.level_plane(image.level));
         let value = format.quantise(self.clear);
         let [width, height] = hiz.block().map(|size| size as usize);
         let columns = hiz.tile()[0];
@@ -352,6 +377,12 @@ impl Buffers {
             let block = clear.trailing_zeros();
             clear &= clear - 1;
             let [x, y] = [(block % columns) as usize * width, (block / columns) as usize * height];
+            if let Some(level) = &level {
+                let first = [corner[0] + x as u32, corner[1] + y as u32];
+                if let Some(at) = level.texel(image, first, layer, 0) {
+                    memory.report_contents(image.view, at, 1, used);
+                }
+            }
             for sample in 0..self.samples as usize {
                 for row in y..y + height {
                     tile.depth_row(sample, row)[x..x + width].fill(value);
@@ -390,6 +421,7 @@ impl Buffers {
     ) -> Result<(), JobFault> {
         let fault = |fault| JobFault::memory(UNIT, fault);
         if let Some((image, format)) = self.depth.as_ref().filter(|_| depth) {
+            memory.set_view(image.view);
             if let Some(plain) = self.plain(memory, image, layer) {
                 plain_tile::store(&plain, *format, tile, corner);
             } else {
@@ -405,6 +437,7 @@ impl Buffers {
             self.store_not_clear(memory, corner, layer).map_err(fault)?;
         }
         if let Some(image) = self.stencil.as_ref().filter(|_| stencil) {
+            memory.set_view(image.view);
             let mut rows = [[0; TILE_SIDE]; TILE_SIDE];
             let mut of = usize::MAX;
             self.texels(image, corner, layer, |sample, y, addresses| {

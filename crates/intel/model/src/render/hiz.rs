@@ -7,10 +7,11 @@
 use std::ops::Range;
 
 use tepui_intel_packets::pixel::State3dWmHzOp;
-use tepui_softgpu::{AddressSpace, Fault, Protection};
+use tepui_softgpu::{AddressSpace, Contents, Fault, Protection};
 
 use super::depth::Buffers;
 use super::unit::UNIT;
+use crate::compressed::colour_number;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
@@ -45,6 +46,7 @@ pub(crate) fn operate(
     let fault = |fault| JobFault::memory(UNIT, fault);
     if let Some((image, format)) = &buffers.depth {
         let bytes = format.pack(buffers.clear).to_le_bytes();
+        memory.set_view(image.view);
         let mut surface = Depth {
             memory: &mut memory,
             image,
@@ -60,6 +62,7 @@ pub(crate) fn operate(
         }
     }
     if let Some(image) = buffers.stencil.as_ref().filter(|_| stencil) {
+        memory.set_view(image.view);
         fill(&mut memory, image, &area, &[operation.stencil_clear_value as u8]).map_err(fault)?;
     }
     Ok(())
@@ -112,6 +115,22 @@ impl Depth<'_, '_> {
         })
     }
 
+    /// Tells the checker of an area's contents.
+    fn report(&self, [columns, rows]: &Area, contents: Contents) {
+        if !self.memory.is_observed() {
+            return;
+        }
+        let image = self.image;
+        let level = image.level_plane(image.level);
+        for (x, y) in rows.clone().flat_map(|y| columns.clone().map(move |x| (x, y))) {
+            for sample in 0..image.samples {
+                if let Some(at) = level.texel(image, [x, y], 0, sample) {
+                    self.memory.report_contents(image.view, at, 1, contents);
+                }
+            }
+        }
+    }
+
     fn clear(&mut self, area: &Area) -> Result<(), Fault> {
         let Some(hiz) = self.hiz else { return fill(self.memory, self.image, area, self.texel) };
         let [width, height, _] = self.image.level_size(self.image.level);
@@ -123,6 +142,7 @@ impl Depth<'_, '_> {
             });
             if whole {
                 hiz.set_clear(self.memory, element, 0, true)?;
+                self.report(&pixels, Contents::Cleared(colour_number(self.texel)));
             } else if !hiz.is_clear(self.memory, element, 0)? {
                 let part = [0, 1].map(|axis| {
                     pixels[axis].start.max(area[axis].start)..pixels[axis].end.min(area[axis].end)
@@ -134,21 +154,25 @@ impl Depth<'_, '_> {
     }
 
     fn resolve(&mut self, area: &Area) -> Result<(), Fault> {
-        let Some(hiz) = self.hiz else { return Ok(()) };
-        for element in self.blocks(area, hiz) {
-            if hiz.is_clear(self.memory, element, 0)? {
-                fill(self.memory, self.image, &self.pixels(element, hiz), self.texel)?;
-                hiz.set_clear(self.memory, element, 0, false)?;
+        if let Some(hiz) = self.hiz {
+            for element in self.blocks(area, hiz) {
+                if hiz.is_clear(self.memory, element, 0)? {
+                    fill(self.memory, self.image, &self.pixels(element, hiz), self.texel)?;
+                    hiz.set_clear(self.memory, element, 0, false)?;
+                }
             }
         }
+        self.report(area, Contents::Resolved);
         Ok(())
     }
 
     fn forget(&mut self, area: &Area) -> Result<(), Fault> {
-        let Some(hiz) = self.hiz else { return Ok(()) };
-        for element in self.blocks(area, hiz) {
-            hiz.set_clear(self.memory, element, 0, false)?;
+        if let Some(hiz) = self.hiz {
+            for element in self.blocks(area, hiz) {
+                hiz.set_clear(self.memory, element, 0, false)?;
+            }
         }
+        self.report(area, Contents::Resolved);
         Ok(())
     }
 }

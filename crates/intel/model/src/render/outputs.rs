@@ -46,7 +46,7 @@ pub(super) fn output(
             0 => None,
             // source: Mesa, blorp_genX_exec_brw.h: FAST_CLEAR_0 (gen120.xml) zeroes the CCS.
             2 if state.ps.render_target_fast_clear_enable => Some(BlockOperation::Forget),
-            // Partial and full resolves are the same, because colours are never compressed.
+            1 => Some(BlockOperation::PartialResolve),
             _ => Some(BlockOperation::Resolve),
         },
         depth_store: false,

@@ -193,6 +193,7 @@ mod tests {
                 interleaved: true,
                 clear: ClearColour::default(),
                 auxiliary: None,
+                view: crate::compressed::View::PLAIN,
                 may_be_clear: false,
             };
             let mut memory = Memory::new(&vm, crate::order::MemoryUnit::Sampler);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tepui_format::info::Numeric;
 use tepui_raster::depth::{Plane, at};
 use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
-use tepui_softgpu::{Fault, Protection};
+use tepui_softgpu::{Contents, Fault, Protection};
 
 use super::blend::{Blend, Blending, MAX_TARGETS, has_logic, logic};
 use super::coarse_pixels::CoarsePixels;
@@ -17,6 +17,7 @@ use super::depth::DepthFormat;
 use super::lines::SmoothLine;
 use super::planes::Barycentrics;
 use super::unit::MAX_SAMPLES;
+use crate::compressed::colour_number;
 use crate::format::MAX_BYTES;
 use crate::memory::Memory;
 use crate::port::auxiliary::{
@@ -59,7 +60,9 @@ pub(crate) struct OutputState {
 pub(crate) enum BlockOperation {
     /// Marks blocks as clear.
     Clear,
-    /// Writes the clear colour to clear blocks.
+    /// Writes the clear colour to clear blocks: the same as a resolve here, because colours are never compressed.
+    PartialResolve,
+    /// Writes the clear colour to clear blocks; on silicon, all blocks are plain then.
     Resolve,
     /// Removes clear marks, so that the surface's contents are used.
     Forget,
@@ -505,18 +508,64 @@ impl Target {
             let area = [columns..columns + width, rows..rows + height];
             return match operation {
                 BlockOperation::Clear => self.fill(memory, area, layer),
-                BlockOperation::Resolve | BlockOperation::Forget => Ok(()),
+                _ => Ok(()),
             };
         };
+        let area = [columns..columns + width, rows..rows + height];
+        self.operate_blocks(memory, auxiliary, operation, &area, layer)?;
+        if memory.is_observed() {
+            match operation {
+                BlockOperation::Clear => {
+                    let contents =
+                        Contents::Cleared(colour_number(&self.clear[..image.format.bytes]));
+                    self.report(memory, &area, layer, contents);
+                }
+                BlockOperation::PartialResolve => {}
+                BlockOperation::Resolve | BlockOperation::Forget => {
+                    self.report(memory, &area, layer, Contents::Plain);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the checker of an area's contents.
+    fn report(
+        &self,
+        memory: &Memory<'_>,
+        [columns, rows]: &[Range<u32>; 2],
+        layer: u32,
+        contents: Contents,
+    ) {
+        for (x, y) in rows.clone().flat_map(|y| columns.clone().map(move |x| (x, y))) {
+            for sample in 0..self.image.samples {
+                if let Some(at) = self.level.texel(&self.image, [x, y], layer, sample) {
+                    memory.report_contents(self.image.view, at, 1, contents);
+                }
+            }
+        }
+    }
+
+    fn operate_blocks(
+        &self,
+        memory: &mut Memory<'_>,
+        auxiliary: &AuxiliaryPlane,
+        operation: BlockOperation,
+        [columns, rows]: &[Range<u32>; 2],
+        layer: u32,
+    ) -> Result<(), Fault> {
+        let image = &self.image;
         let block = auxiliary.block();
-        let [columns, width] = [columns, width].map(|px| px / block[0]);
-        let [rows, height] = [rows, height].map(|px| px / block[1]);
-        let (columns, rows) = (columns..columns + width, rows..rows + height);
+        let columns = columns.start / block[0]..columns.end / block[0];
+        let rows = rows.start / block[1]..rows.end / block[1];
+        let width = columns.end - columns.start;
         if image.mcs().is_some() {
             for place in rows.flat_map(|y| columns.clone().map(move |x| [x, y])) {
                 match operation {
                     BlockOperation::Clear => auxiliary.set_mcs(memory, place, layer, u64::MAX)?,
-                    BlockOperation::Resolve => self.own_slices(memory, place, layer)?,
+                    BlockOperation::PartialResolve | BlockOperation::Resolve => {
+                        self.own_slices(memory, place, layer)?;
+                    }
                     BlockOperation::Forget => {
                         auxiliary.set_mcs(memory, place, layer, own_slices(image.samples))?;
                     }
@@ -530,7 +579,7 @@ impl Target {
             match (operation, two_rows) {
                 (BlockOperation::Clear, Some(two)) => two.set(memory, true)?,
                 (BlockOperation::Forget, Some(two)) => two.set(memory, false)?,
-                (BlockOperation::Resolve, Some(two)) => {
+                (BlockOperation::PartialResolve | BlockOperation::Resolve, Some(two)) => {
                     self.resolve_rows(memory, two, [columns.start, y], block, layer)?;
                 }
                 (BlockOperation::Clear | BlockOperation::Forget, None) => {
@@ -539,7 +588,7 @@ impl Target {
                         auxiliary.set_clear(memory, element, layer, clear)?;
                     }
                 }
-                (BlockOperation::Resolve, None) => {
+                (BlockOperation::PartialResolve | BlockOperation::Resolve, None) => {
                     for element in single {
                         if auxiliary.is_clear(memory, element, layer)? {
                             self.resolve(memory, element, layer)?;
@@ -620,6 +669,10 @@ impl Target {
     ) -> Result<(), Fault> {
         let image = &self.image;
         let texel = &self.clear[..image.format.bytes];
+        if self.auxiliary.is_some() && memory.is_observed() {
+            let used = Contents::UsedClear(colour_number(texel));
+            self.report(memory, &[columns.clone(), rows.clone()], layer, used);
+        }
         let plain = PlainLevel::new(memory, image, &self.level, layer, Protection::WRITE);
         if let Some(plain) = plain {
             plain.fill([columns, rows], texel);

@@ -475,6 +475,7 @@ mod tests {
             interleaved: false,
             clear: ClearColour::default(),
             auxiliary: None,
+            view: crate::compressed::View::PLAIN,
             may_be_clear: false,
         }
     }

@@ -10,6 +10,7 @@ use super::Stream;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::relaxed::{SHADER_UNITS, Work};
+use crate::restrictions::effective;
 
 impl Stream<'_> {
     /// Performs work that nothing waits for, some of the time.
@@ -65,7 +66,9 @@ impl Stream<'_> {
     /// Handles the flushes, invalidations and stalls of a PIPE_CONTROL.
     pub(super) fn relaxed_events(&mut self, control: &PipeControl) -> Result<(), JobFault> {
         let Some(memory) = &self.gpu.relaxed else { return Ok(()) };
-        for event in memory.events(control) {
+        let selected = self.context.pipeline;
+        let control = effective(self.gpu.chip.generation, selected, control);
+        for event in memory.events(&control) {
             match event {
                 Event::Invalidate(caches) => memory.invalidate(self.vm, caches),
                 Event::Flush(caches, to) => self.begin(Work::Flush(caches, to)),

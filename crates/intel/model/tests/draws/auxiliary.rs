@@ -1,5 +1,6 @@
 //! Auxiliary surfaces: the blocks that fast clears mark, and the effects of later writes and resolves.
 
+use tepui_intel_model::{Options, Report, ReportKind};
 use tepui_intel_packets::output::{
     CompareFunction, State3dViewportStatePointersCc, State3dWmDepthStencil,
 };
@@ -19,7 +20,10 @@ fn bytes(bench: &Bench, at: u64, count: usize) -> Vec<u8> {
 
 /// A bench whose render target has a CCS, with all blocks of the upper 32 rows cleared.
 fn cleared() -> Bench {
-    let mut bench = Bench::new();
+    cleared_of(Bench::new())
+}
+
+fn cleared_of(mut bench: Bench) -> Bench {
     let surface = RenderSurfaceState {
         auxiliary_surface_mode: AuxiliarySurfaceMode::AuxCcsD,
         auxiliary_surface_base_address: BASE + CCS,
@@ -74,7 +78,10 @@ fn a_resolve_gives_all_blocks_the_clear_colour() {
 
 /// A depth buffer whose hierarchical buffer marks no block as clear.
 fn depths() -> Bench {
-    let mut bench = Bench::new();
+    depths_of(Bench::new())
+}
+
+fn depths_of(mut bench: Bench) -> Bench {
     bench.put(HIZ, &[1; 4096]);
     bench.depth_buffer(0.5, true);
     let viewport = State3dViewportStatePointersCc { cc_viewport_pointer: VIEWPORT };
@@ -143,4 +150,70 @@ fn a_draw_writes_depths_of_clear_blocks() {
     let depths = [0x8000u16, 0x4000].map(u16::to_le_bytes).concat();
     assert_eq!(bytes(&bench, DEPTH, 4), depths);
     assert_ne!(bytes(&bench, HIZ, 16), [0; 16]);
+}
+
+/// A bench that is checked.
+fn checked() -> Bench {
+    Bench::with(Options { threads: 2, check: true, ..Options::default() })
+}
+
+/// The findings about compression of a draw.
+fn findings(bench: &mut Bench) -> Vec<String> {
+    let (_, stats) = bench.draw_counted([4.0, 4.0, 44.0, 36.0], 0.25);
+    let of_compression = |report: &&Report| report.kind == ReportKind::CompressionState;
+    stats.reports.iter().filter(of_compression).map(|report| report.what.clone()).collect()
+}
+
+#[test]
+fn depth_under_a_hierarchy_is_resolved_before_it_is_read_as_plain() {
+    let whole = Bench::area([0, 0, SIZE[0], SIZE[1]]);
+    let clear = State3dWmHzOp { depth_buffer_clear_enable: true, ..whole };
+    for resolves in [false, true] {
+        let mut bench = depths_of(checked());
+        bench.hz_op(&clear);
+        assert_eq!(findings(&mut bench), Vec::<String>::new());
+        if resolves {
+            bench.hz_op(&State3dWmHzOp { depth_buffer_resolve_enable: true, ..whole });
+        }
+        bench.depth_buffer(0.5, false);
+        let found = findings(&mut bench);
+        assert_eq!(found.iter().any(|what| what.contains("a resolve is missing")), !resolves);
+    }
+}
+
+#[test]
+fn a_hierarchy_is_told_of_plain_writes() {
+    let whole = Bench::area([0, 0, SIZE[0], SIZE[1]]);
+    for tells in [false, true] {
+        let mut bench = depths_of(checked());
+        bench.hz_op(&State3dWmHzOp { depth_buffer_clear_enable: true, ..whole });
+        bench.hz_op(&State3dWmHzOp { depth_buffer_resolve_enable: true, ..whole });
+        bench.depth_buffer(0.5, false);
+        bench.hz_op(&State3dWmHzOp { depth_buffer_clear_enable: true, ..whole });
+        bench.depth_buffer(0.5, true);
+        if tells {
+            let tell = State3dWmHzOp { hierarchical_depth_buffer_resolve_enable: true, ..whole };
+            bench.hz_op(&tell);
+        }
+        let found = findings(&mut bench);
+        assert_eq!(found.iter().any(|what| what.contains("written past")), !tells);
+    }
+}
+
+#[test]
+fn clear_blocks_are_used_with_the_colour_that_they_were_cleared_to() {
+    for other in [false, true] {
+        let mut bench = cleared_of(checked());
+        if other {
+            let surface = RenderSurfaceState {
+                auxiliary_surface_mode: AuxiliarySurfaceMode::AuxCcsD,
+                auxiliary_surface_base_address: BASE + CCS,
+                green_clear_color: 1.0f32.to_bits(),
+                ..Bench::surface()
+            };
+            bench.set_surface(&surface);
+        }
+        let found = findings(&mut bench);
+        assert_eq!(found.iter().any(|what| what.contains("another clear colour")), other);
+    }
 }

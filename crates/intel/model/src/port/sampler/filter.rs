@@ -341,6 +341,7 @@ impl Reader<'_, '_> {
         if image.may_be_clear
             && image.is_clear(self.memory, plane.level, [x, y], layer).map_err(refuse)?
         {
+            image.report_clear(self.memory, at);
             return Ok(image.clear_raw());
         }
         let [width, height] = self.image.format.block;

@@ -90,9 +90,10 @@ impl Ports<'_> {
                     false => None,
                 };
                 if image.may_be_clear
-                    && at.is_some()
+                    && let Some(at) = at
                     && image.is_clear(&mut self.memory, level, [u, y], layer).map_err(refuse)?
                 {
+                    image.report_clear(&self.memory, at);
                     let clear = image.clear_texel();
                     return Ok(swizzled(clear, image.swizzle, image.format.one()));
                 }
@@ -135,6 +136,10 @@ impl Ports<'_> {
             && sample < image.samples
         {
             if is_clear_pixel(image.samples, mcs) {
+                let [u, v, r] = place;
+                if let Some(at) = image.sampled_plane(image.level).texel(image, [u, v], r, sample) {
+                    image.report_clear(&self.memory, at);
+                }
                 return Ok(swizzled(image.clear_texel(), image.swizzle, image.format.one()));
             }
             return self.texel(surface, place, lod, slice(image.samples, mcs, sample));

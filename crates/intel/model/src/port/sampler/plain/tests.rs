@@ -70,6 +70,7 @@ fn image(number: u32, tiling: Tiling, size: [u32; 2], levels: u32) -> Image {
         interleaved: false,
         clear: ClearColour::default(),
         auxiliary: None,
+        view: crate::compressed::View::PLAIN,
         may_be_clear: false,
     }
 }
