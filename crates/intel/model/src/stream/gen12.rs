@@ -8,6 +8,7 @@ use tepui_intel_packets::gen12::{
     Primitive3dExtended, State3dBindingTablePoolAlloc, State3dConstantAll, State3dConstantAllData,
     State3dDepthBounds, State3dSoBufferIndex0,
 };
+use tepui_intel_packets::output::State3dWmDepthStencil;
 use tepui_intel_packets::stages::State3dSoBuffer;
 use tepui_intel_packets::{Packet, Problem};
 
@@ -97,6 +98,38 @@ impl Stream<'_> {
         }
         let bytes = set.pack().map_err(invalid)?.to_vec();
         self.context.latched.insert(State3dDepthBounds::INFO.name, bytes);
+        Ok(Continuation::Continue)
+    }
+
+    /// The tests of depth and stencil: each group of fields is set only if its disable bit is clear.
+    pub(super) fn depth_stencil(&mut self, command: &Command) -> Result<Continuation, JobFault> {
+        let revision = tepui_intel_packets::revision(self.gpu.chip.generation);
+        let mut set: State3dWmDepthStencil = command.unpack()?;
+        if let Some(before) = self.context.latched.get(State3dWmDepthStencil::INFO.name) {
+            let before = State3dWmDepthStencil::unpack_as(before, revision).map_err(invalid)?;
+            macro_rules! keep {
+                ($disabled:ident: $($field:ident)+) => {
+                    if set.$disabled {
+                        $(set.$field = before.$field;)+
+                    }
+                };
+            }
+            keep!(depth_state_modify_disable:
+                depth_test_enable depth_buffer_write_enable depth_test_function);
+            keep!(stencil_state_modify_disable:
+                stencil_test_enable stencil_buffer_write_enable double_sided_stencil_enable
+                stencil_test_function stencil_fail_op
+                stencil_pass_depth_fail_op stencil_pass_depth_pass_op
+                backface_stencil_test_function backface_stencil_fail_op
+                backface_stencil_pass_depth_fail_op backface_stencil_pass_depth_pass_op);
+            keep!(stencil_test_mask_modify_disable: stencil_test_mask backface_stencil_test_mask);
+            keep!(stencil_write_mask_modify_disable: stencil_write_mask backface_stencil_write_mask);
+            keep!(stencil_reference_value_modify_disable:
+                stencil_reference_value backface_stencil_reference_value);
+        }
+        let mut bytes = vec![0; State3dWmDepthStencil::SIZE_BYTES];
+        set.pack_into_as(&mut bytes, revision).map_err(invalid)?;
+        self.context.latched.insert(State3dWmDepthStencil::INFO.name, bytes);
         Ok(Continuation::Continue)
     }
 

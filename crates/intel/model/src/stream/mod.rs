@@ -193,6 +193,7 @@ impl<'a> Stream<'a> {
             "3DSTATE_SO_BUFFER_INDEX_3" => self.stream_buffer_index(&command, 3),
             "3DSTATE_WM_HZ_OP" => self.depth_operation(&command),
             "3DSTATE_DEPTH_BOUNDS" => self.depth_bounds(&command),
+            "3DSTATE_WM_DEPTH_STENCIL" => self.depth_stencil(&command),
             "3DSTATE_VERTEX_BUFFERS" => {
                 for state in command.bytes[4..].as_chunks::<16>().0 {
                     // The upper six bits of the first double word are the index.

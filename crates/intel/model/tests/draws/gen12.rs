@@ -2,7 +2,9 @@
 
 use tepui_intel_isa::Generation;
 use tepui_intel_packets::gen12::{CpsState, State3dCpsPointers, State3dDepthBounds};
-use tepui_intel_packets::output::State3dViewportStatePointersCc;
+use tepui_intel_packets::output::{
+    CompareFunction, State3dViewportStatePointersCc, State3dWmDepthStencil,
+};
 use tepui_intel_packets::pixel::{State3dPsExtra, State3dWmHzOp};
 use tepui_intel_packets::{Packet, revision};
 
@@ -51,6 +53,35 @@ fn pixels_are_drawn_where_the_stored_depth_is_in_bounds() {
         bench.add(&viewport.pack().unwrap());
         for command in &commands {
             bench.add(&command.pack().unwrap());
+        }
+        let pixels = bench.draw([4.0, 4.0, 44.0, 36.0], 0.9);
+        assert_filled(&pixels, drawn, COLOUR, 0);
+    }
+}
+
+#[test]
+fn groups_of_depth_and_stencil_state_are_set_on_their_own() {
+    let tests = |depth_test_enable, keeps| State3dWmDepthStencil {
+        depth_test_enable,
+        depth_test_function: CompareFunction::Never,
+        stencil_test_mask: 0xff,
+        depth_state_modify_disable: keeps,
+        ..State3dWmDepthStencil::default()
+    };
+    let all = [4, 4, 44, 36];
+    for (commands, drawn) in [
+        ([tests(true, false), tests(false, false)], all),
+        ([tests(true, false), tests(false, true)], [0; 4]),
+        ([tests(false, false), tests(true, true)], all),
+    ] {
+        let mut bench = Bench::tiger_lake();
+        bench.depth_buffer_of_gen12();
+        let viewport = State3dViewportStatePointersCc { cc_viewport_pointer: VIEWPORT };
+        bench.add(&viewport.pack().unwrap());
+        for command in &commands {
+            let mut bytes = vec![0; State3dWmDepthStencil::SIZE_BYTES];
+            command.pack_into_as(&mut bytes, revision(Generation::Gen12)).unwrap();
+            bench.add(&bytes);
         }
         let pixels = bench.draw([4.0, 4.0, 44.0, 36.0], 0.9);
         assert_filled(&pixels, drawn, COLOUR, 0);
