@@ -145,22 +145,7 @@ const TEPUI_SKYLAKE: Driver =
     Driver { name: "tepui-skl", gpu: Some("skl"), has_opengl: false, ..TEPUI };
 
 /// Tepui's own Vulkan driver, and zink over it, on the virtual Tiger Lake.
-const TEPUI_TIGER_LAKE: Driver = Driver {
-    name: "tepui-tgl",
-    gpu: Some("tgl"),
-    left_out: &[
-        NOT_ON_TEPUI,
-        &[("vkmark/cube_dri3", IRIS), ("vkmark/cube_wayland_dma_bufs", IRIS)],
-    ],
-    ..TEPUI_SKYLAKE
-};
-
-/// Not mended yet.
-const IRIS_DEPTH: &str = "iris draws scenes with depth wrongly on the virtual Tiger Lake";
-
-/// The compositor draws on the same virtual GPU.
-const IRIS: &str =
-    "the compositor's driver, iris, leaves the screen black on the virtual Tiger Lake";
+const TEPUI_TIGER_LAKE: Driver = Driver { name: "tepui-tgl", gpu: Some("tgl"), ..TEPUI_SKYLAKE };
 
 /// ANV (Vulkan), zink over it and `iris` (OpenGL) on the virtual Skylake.
 const SKYLAKE: Driver = Driver {
@@ -190,17 +175,7 @@ const TIGER_LAKE: Driver = Driver {
     name: "tgl",
     gpu: Some("tgl"),
     device: "Xe Graphics",
-    left_out: &[
-        NOT_ON_SKYLAKE,
-        &[
-            ("vkmark/cube_wayland_dma_bufs", IRIS),
-            ("glmark2-es2", "the same driver draws these in Skylake's row"),
-            ("moderngl_draw.py", IRIS_DEPTH),
-            ("panda3d_draw.py", IRIS_DEPTH),
-            ("vtk_draw.py", IRIS_DEPTH),
-        ],
-    ],
-    has_opengl: false,
+    left_out: &[NOT_ON_SKYLAKE, &[("glmark2-es2", "the same driver draws these in Skylake's row")]],
     ..SKYLAKE
 };
 
