@@ -1,8 +1,10 @@
 //! Image layouts: planes of a Y′CbCr format, or one plane for each aspect.
 
+use std::sync::{Arc, OnceLock};
+
 use tepui_format::Format;
 use tepui_intel_chips::Generation;
-use tepui_intel_layout::aux::{Aux, AuxKind};
+use tepui_intel_layout::aux::{Aux, AuxKind, PAGE_B as TABLE_PAGE_B, page_format};
 use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
 };
@@ -13,6 +15,7 @@ use tepui_vulkan::{Error, Result, vk};
 use crate::compression;
 use crate::format;
 use crate::kernel::PAGE_B;
+use crate::page_table::{Mapping, PageTable};
 
 /// A plane of an image.
 pub struct Plane {
@@ -30,6 +33,8 @@ pub struct Auxiliary {
     pub surface: Aux,
     /// First byte, from that of the plane on.
     pub offset: u64,
+    /// First byte of the colours of clear blocks, from that of the plane on; 0 if there are none.
+    pub clear_offset: u64,
 }
 
 /// The layout of an image.
@@ -38,7 +43,12 @@ pub struct Image {
     pub planes: Vec<Plane>,
     /// Bytes of all planes.
     pub size: u64,
+    /// The image's pages in the table that maps them to their control surface, once it is bound; none if they are not mapped.
+    mapping: OnceLock<Option<Mapping>>,
 }
+
+/// Bytes of the colour of clear blocks as units read it: four channels, and the texel. source: genxml, CLEAR_COLOR
+pub const CLEAR_COLOUR_B: u64 = 64;
 
 /// Largest end of a plane in bytes: that of the GPU's addresses.
 const MAX_IMAGE_B: u64 = 1 << 47;
@@ -113,8 +123,13 @@ fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Ti
 }
 
 /// The kind of auxiliary surface that a plane of an image has.
-fn kind(info: &ImageInfo, format: Format) -> Option<AuxKind> {
+fn kind(generation: Generation, info: &ImageInfo, format: Format) -> Option<AuxKind> {
     match ImageKind::of(format)? {
+        ImageKind::Colour
+            if generation == Generation::Gen12 && compression::has_page_control(info) =>
+        {
+            Some(AuxKind::CcsOfPages)
+        }
         ImageKind::Depth if compression::has_hierarchy(info) => Some(AuxKind::Hiz),
         ImageKind::Colour if compression::has_sample_control(info) => Some(AuxKind::Mcs),
         _ => None,
@@ -160,7 +175,7 @@ impl Image {
                     levels: info.levels,
                 },
                 tiling: tiling(generation, info, format)?,
-                may_have_aux: kind(info, format).is_some(),
+                may_have_aux: kind(generation, info, format).is_some(),
                 linear_stride_B: stride,
             };
             let layout = match generation {
@@ -184,10 +199,53 @@ impl Image {
             if let Some(surface) = plane.layout.aux() {
                 let at = u64::next_multiple_of(size, ALIGNMENT);
                 size = at + surface.size_B;
-                plane.auxiliary = Some(Auxiliary { surface, offset: at - plane.offset });
+                let offset = at - plane.offset;
+                let mut clear_offset = 0;
+                if surface.what == AuxKind::CcsOfPages {
+                    // The colour in the image's format, and that of its texels as words.
+                    clear_offset = size - plane.offset;
+                    size += 2 * CLEAR_COLOUR_B;
+                }
+                plane.auxiliary = Some(Auxiliary { surface, offset, clear_offset });
             }
         }
-        Ok(Image { planes, size })
+        Ok(Image { planes, size, mapping: OnceLock::new() })
+    }
+
+    /// Maps the image's pages to their control surface, if they have one.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn map(&self, table: &Arc<PageTable>, info: &ImageInfo, address: u64) -> Result<()> {
+        let plane = &self.planes[0];
+        let control = plane.auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::CcsOfPages);
+        let format = format::hw(info.format).and_then(|hw| page_format(hw.row.format));
+        if let (Some(control), Some(format)) = (control, format) {
+            let size = plane.layout.size_B;
+            let mapping = table.map(address, address + control.offset, size, format)?;
+            // An image is bound once.
+            let _ = self.mapping.set(mapping);
+        }
+        Ok(())
+    }
+
+    /// Alignment of the image's address.
+    pub fn alignment(&self) -> u64 {
+        let has_pages = |p: &Plane| {
+            p.auxiliary.as_ref().is_some_and(|a| a.surface.what == AuxKind::CcsOfPages)
+        };
+        if self.planes.iter().any(has_pages) { TABLE_PAGE_B } else { ALIGNMENT }
+    }
+
+    /// The control surface of the image's cache lines, if these are compressed.
+    pub fn page_control(&self) -> Option<&Auxiliary> {
+        self.mapping.get()?.as_ref()?;
+        self.planes[0].auxiliary.as_ref()
+    }
+
+    /// The auxiliary surface that units use with the colours of the first plane.
+    pub fn control(&self) -> Option<&Auxiliary> {
+        self.sample_control().or_else(|| self.page_control())
     }
 
     /// The hierarchical depth buffer of the first plane.

@@ -5,7 +5,8 @@
 //! commands ─ runtime ─▶ encoder ─▶ batches, states, binding tables ─▶ kernel ─▶ i915 ioctls
 //! ```
 //!
-//! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses
+//! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses;
+//!   [`page_table`]: pages of images whose cache lines are compressed
 //! - [`device`]: memory that all of a device shares; [`pool`]: small pieces of it
 //! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`bind`]: places of descriptors
 //! - [`shader`]: programs; [`programs`]: those of a pipeline; [`meta`]: those of the driver's own
@@ -28,6 +29,7 @@ pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod meta;
+pub mod page_table;
 pub mod pool;
 pub mod programs;
 pub mod query;
@@ -42,7 +44,7 @@ use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_intel_chips::Chip;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryPurpose,
+    Addresses, Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryPurpose,
     MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest,
     SamplerInfo, ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
 };
@@ -219,8 +221,17 @@ impl Backend for Intel {
         Image::new(device.generation(), info)
     }
 
+    fn bind_image(
+        device: &Arc<Device>,
+        image: &Image,
+        info: &ImageInfo,
+        addresses: &Addresses,
+    ) -> Result<()> {
+        device.page_table.as_ref().map_or(Ok(()), |table| image.map(table, info, addresses[0]))
+    }
+
     fn image_size(image: &Image) -> (u64, u64) {
-        (image.size, image::ALIGNMENT)
+        (image.size, image.alignment())
     }
 
     fn is_rendered(device: &Arc<Device>, format: Format) -> bool {

@@ -150,6 +150,16 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Lays out an image.
     fn image(device: &Self::Device, info: &ImageInfo) -> Result<Self::Image>;
 
+    /// Tells that an image that is bound as a whole has its addresses, before anything uses it.
+    fn bind_image(
+        _device: &Self::Device,
+        _image: &Self::Image,
+        _info: &ImageInfo,
+        _addresses: &Addresses,
+    ) -> Result<()> {
+        Ok(())
+    }
+
     /// Bytes and alignment of an image.
     fn image_size(image: &Self::Image) -> (u64, u64);
 

@@ -3,15 +3,22 @@
 use std::sync::Arc;
 
 use tepui_format::Format;
+use tepui_format::texel::TexelCodec;
+use tepui_intel_chips::Generation;
+use tepui_intel_layout::ImageLayout as _;
+use tepui_intel_layout::aux::AuxKind;
 use tepui_vulkan::backend::{Attachment, ImageInfo, ImageRef, MAX_PLANES, Rendering, ViewFormats};
 use tepui_vulkan::dependency::{Dependency, ImageDependency};
-use tepui_vulkan::{Result, vk};
+use tepui_vulkan::state::GraphicsState;
+use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
-use crate::compression::{begins, own_slices};
+use super::meta::DrawnRectangle;
+use crate::compression::{ColourOperation, begins, operation_rectangle, own_slices};
 use crate::family::Intel;
-use crate::flush::{Flush, of_dependency};
-use crate::image::Image;
+use crate::flush::{Flush, Mode, of_dependency};
+use crate::format::{IDENTITY, hw};
+use crate::image::{CLEAR_COLOUR_B, Image};
 
 /// A multisample control surface as an image of numbers, a pixel for each of the image's.
 pub fn control_info(of: &ImageInfo) -> ImageInfo {
@@ -33,9 +40,12 @@ impl Encoder {
     /// Operations on auxiliary surfaces of colour images that transitions of a dependency lead to.
     pub(super) fn transitions_of_colour(&mut self, d: &Dependency<Intel>) -> Result<()> {
         for i in d.images.iter().filter(|i| begins(i.old_layout)) {
-            if let Some(control) = i.image.sample_control() {
-                let address = i.addresses[0] + control.offset;
-                self.separate_samples(i, address)?;
+            if let Some(control) = i.image.control() {
+                if control.surface.what == AuxKind::CcsOfPages {
+                    self.begin_pages(i)?;
+                } else {
+                    self.separate_samples(i, i.addresses[0] + control.offset)?;
+                }
                 // What uses the image after the dependency uses its auxiliary surface, too.
                 self.hardware.pending |= of_dependency(self.device.generation(), d)
                     | Flush::RENDER
@@ -43,6 +53,121 @@ impl Encoder {
                     | Flush::STALL;
             }
         }
+        Ok(())
+    }
+
+    /// Makes the control surface of levels and layers say that nothing is compressed, and the colour of clear blocks zero.
+    ///
+    /// source: Mesa, genX_cmd_buffer.c (`transition_color_buffer`)
+    fn begin_pages(&mut self, i: &ImageDependency<Intel>) -> Result<()> {
+        let r = &i.range;
+        let part = |level| ImageRef {
+            image: i.image.clone(),
+            info: i.info,
+            addresses: i.addresses,
+            plane: 0,
+            format: i.info.format,
+            level,
+            layer: r.base_array_layer,
+            layers: r.layer_count,
+        };
+        let parts = (r.base_mip_level..r.base_mip_level + r.level_count).map(part);
+        self.operate_on_colour(parts.collect(), ColourOperation::Ambiguate, Some([0; 4]))
+    }
+
+    /// Clears colour attachments of a rendering by marking their blocks, where that can be; returns those that it cleared, a bit each.
+    pub(super) fn fast_clears_of_colours(&mut self, r: &Rendering<Intel>) -> Result<u8> {
+        let mut cleared = 0;
+        for (k, a) in r.colours.iter().enumerate() {
+            let Some(a) = a.as_ref().filter(|a| is_fast_clear(r, a)) else { continue };
+            let part = ImageRef { layers: 1, ..clone(&a.image) };
+            // That of images in several parts is zero always: they share it.
+            let colour = Some(a.clear).filter(|_| is_single(&a.image.info));
+            self.operate_on_colour(vec![part], ColourOperation::Clear, colour)?;
+            cleared |= 1 << k;
+        }
+        Ok(cleared)
+    }
+
+    /// Executes an operation on parts of an image with a control surface, which get a colour of clear blocks before.
+    ///
+    /// source: Mesa, blorp_clear.c (`blorp_fast_clear`, `blorp_ccs_resolve`), genX_cmd_buffer.c (`cmd_buffer_update_color_aux_op`): flushes
+    fn operate_on_colour(
+        &mut self,
+        parts: Vec<ImageRef<Intel>>,
+        operation: ColourOperation,
+        colour: Option<[u32; 4]>,
+    ) -> Result<()> {
+        let generation = self.device.generation();
+        let around = match generation {
+            Generation::Gen9 => Flush::RENDER | Flush::STALL,
+            Generation::Gen12 => Flush::RENDER | Flush::STALL | Flush::TILE | Flush::DEPTH_STALL,
+        };
+        self.hardware.pending |= around | Flush::TEXTURES;
+        self.select(Mode::Graphics)?;
+        self.flush()?;
+        if let (Some(colour), Some(first)) = (colour, parts.first()) {
+            self.store_clear_colour(first, colour)?;
+        }
+        let fragment = self.device.operation(operation)?;
+        for part in parts {
+            let element_b = part.image.planes[0].layout.element_B();
+            let [width, height] = operation_rectangle(generation, part.extent(), element_b);
+            let rect = vk::Rect2D {
+                offset: vk::Offset2D { x: 0, y: 0 },
+                extent: vk::Extent2D { width, height },
+            };
+            let layers = part.layers;
+            let attachment = Attachment {
+                image: Arc::new(part),
+                layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
+                load: vk::AttachmentLoadOp::LOAD,
+                store: vk::AttachmentStoreOp::STORE,
+                clear: [0; 4],
+                resolve: None,
+            };
+            self.begin(&Rendering {
+                area: rect,
+                layers,
+                view_mask: 0,
+                colours: vec![Some(attachment)],
+                depth: None,
+                stencil: None,
+                samples: 1,
+            })?;
+            let rectangle = DrawnRectangle {
+                words: &[],
+                bindings: &[],
+                state: &GraphicsState::default(),
+                rect,
+                depth: 0.0,
+                layers: (0, layers),
+                view_mask: 0,
+                condition: None,
+            };
+            self.draw_rectangle(&rectangle, fragment.clone())?;
+        }
+        self.targets = None;
+        // The hardware converts the colour of a clear in memory, which surface states point to.
+        self.hardware.pending |= around | Flush::STATE;
+        Ok(())
+    }
+
+    /// Writes the colour of an image's clear blocks, as units read it in the image's format and in that of its words.
+    ///
+    /// source: genxml, CLEAR_COLOR; ICL PRM volume 9, "State Caching", as Mesa cites it: it is a part of surface states
+    fn store_clear_colour(&mut self, part: &ImageRef<Intel>, colour: [u32; 4]) -> Result<()> {
+        let image = part.image.clone();
+        let Some(control) = image.page_control() else { return Ok(()) };
+        let at = part.addresses[0] + control.clear_offset;
+        let texel = texel(part.info.format, colour)?;
+        let words = [0, 32, 64, 96].map(|shift| (texel >> shift) as u32);
+        for (at, channels) in [(at, colour), (at + CLEAR_COLOUR_B, words)] {
+            for (word, value) in (0..).zip(channels.into_iter().chain([words[0], words[1]])) {
+                self.store_word(at + 4 * word, value)?;
+            }
+        }
+        self.hardware.pending |= Flush::STATE | Flush::TEXTURES;
         Ok(())
     }
 
@@ -88,6 +213,52 @@ impl Encoder {
         self.targets = None;
         Ok(())
     }
+}
+
+/// A texel of a colour.
+fn texel(format: Format, colour: [u32; 4]) -> Result<u128> {
+    let unknown = |_| Error::unsupported(format!("clears of {format}"));
+    let codec = TexelCodec::new(format).map_err(unknown)?;
+    Ok(match format.info().numeric().is_integer() {
+        true => codec.pack_u32(colour),
+        false => codec.pack_f32(colour.map(f32::from_bits)),
+    })
+}
+
+fn clone(i: &ImageRef<Intel>) -> ImageRef<Intel> {
+    ImageRef { image: i.image.clone(), ..*i }
+}
+
+/// Whether an image has one level and one layer, of which alone any colour is that of clear blocks.
+fn is_single(info: &ImageInfo) -> bool {
+    info.levels == 1 && info.layers == 1
+}
+
+/// Largest side in pixels of images of at most 32 bits that are not cleared fast: Wa_18020603990.
+const MAX_SLOW_PX: u32 = 256;
+
+/// Whether an attachment's clear at the beginning of a rendering marks blocks: one of the first level of the first layer as a whole. Clear
+/// blocks have one colour in an image, and views of other formats do not have it but for zero.
+///
+/// source: Mesa, anv_image.c (`anv_can_fast_clear_color`, `anv_layout_to_fast_clear_type`)
+fn is_fast_clear(r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
+    let i = &a.image;
+    let [width, height] = i.extent();
+    let is_whole = (r.area.offset.x, r.area.offset.y) == (0, 0)
+        && r.area.extent.width >= width
+        && r.area.extent.height >= height;
+    let is_first = i.level == 0 && i.layer == 0 && r.layers <= 1 && r.view_mask <= 1;
+    let is_small = i.info.format.info().block.bytes <= 4 && width.max(height) <= MAX_SLOW_PX;
+    let is_plain = i.format == i.info.format
+        && i.info.views == ViewFormats::Own
+        && is_single(&i.info)
+        && hw(i.format).is_some_and(|hw| hw.swizzle == IDENTITY);
+    a.load == vk::AttachmentLoadOp::CLEAR
+        && i.image.page_control().is_some()
+        && is_whole
+        && is_first
+        && !is_small
+        && (is_plain || a.clear == [0; 4])
 }
 
 #[cfg(test)]
