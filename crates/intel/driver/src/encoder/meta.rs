@@ -201,7 +201,11 @@ impl Encoder {
         let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
         let all = (r.view_mask == 0).then_some(r.layers);
         for (layer, layers) in all.into_iter().chain(views) {
-            let corners = RectangleWords::new(r.rect, size, r.depth, layer);
+            let mut corners = RectangleWords::new(r.rect, size, r.depth, layer);
+            if is_operation {
+                // In pixels.
+                corners.corners = [0.0, 0.0, size[0] as f32, size[1] as f32];
+            }
             let words = DrawWords::new(r.words, corners);
             push[..words.bytes().len()].copy_from_slice(words.bytes());
             // The application's state comes back with its next draw.
