@@ -42,9 +42,8 @@ pub fn has_sample_control(info: &ImageInfo) -> bool {
 /// layouts. Typed messages do not write it, and views have formats that may be compressed.
 /// source: Mesa, anv_image.c (`anv_formats_ccs_e_compatible`), where images of storage are compressed, too, if atomics cannot reach them
 pub fn has_page_control(info: &ImageInfo) -> bool {
-    let is_compressible = |f: Format| {
-        format::hw(f).is_some_and(|hw| hw.row.has(true, surface_format::Use::Compress))
-    };
+    let is_compressible =
+        |f: Format| format::hw(f).is_some_and(|hw| hw.row.has(true, surface_format::Use::Compress));
     is_allowed(info)
         && info.samples == 1
         && info.image_type == vk::ImageType::_2D
@@ -56,6 +55,24 @@ pub fn has_page_control(info: &ImageInfo) -> bool {
             ViewFormats::Any => false,
             ViewFormats::Listed(list) => list.iter().flatten().all(|&f| is_compressible(f)),
         }
+}
+
+/// Whether blocks of colours of an image may be clear (CCS_D) on Gen9, where attachments use its control surface in the layouts of colour
+/// attachments alone. Images with levels or layers are plain.
+/// source: Mesa, isl_format.c (`isl_format_supports_ccs_d`), anv_image.c (`anv_layout_to_aux_state`)
+pub fn has_clear_control(info: &ImageInfo) -> bool {
+    is_allowed(info)
+        && info.samples == 1
+        && info.image_type == vk::ImageType::_2D
+        && (info.levels, info.layers) == (1, 1)
+        && info.usage.contains(Usage::COLOR_ATTACHMENT)
+        && matches!(info.format.info().block.bytes, 4 | 8 | 16)
+        && format::hw(info.format).is_some_and(|hw| hw.row.has(false, surface_format::Use::Render))
+}
+
+/// Whether blocks of an image with such a control surface may be clear in a layout; in others, the image holds all pixels.
+pub fn may_be_clear(layout: Api) -> bool {
+    matches!(layout, Api::COLOR_ATTACHMENT_OPTIMAL | Api::ATTACHMENT_OPTIMAL)
 }
 
 /// Bits of a pixel in the control surface of an image of several samples each of which is in its own slice.
@@ -140,6 +157,8 @@ impl DepthOperation {
 pub enum ColourOperation {
     /// Marks all blocks as clear.
     Clear,
+    /// Writes the colour of clear blocks to them.
+    Resolve,
     /// Makes the control surface say nothing, so that it agrees with any image (Gen12).
     Ambiguate,
 }
@@ -147,9 +166,11 @@ pub enum ColourOperation {
 impl ColourOperation {
     /// Render Target Resolve Type, and Render Target Fast Clear Enable. source: genxml, 3DSTATE_PS
     pub fn fields(self) -> (u32, bool) {
+        const RESOLVE_PARTIAL: u32 = 1;
         const FAST_CLEAR_0: u32 = 2;
         match self {
             ColourOperation::Clear => (0, true),
+            ColourOperation::Resolve => (RESOLVE_PARTIAL, false),
             ColourOperation::Ambiguate => (FAST_CLEAR_0, true),
         }
     }
@@ -213,6 +234,22 @@ mod tests {
         assert_eq!(operation_rectangle(Generation::Gen12, [1920, 1080], 4), [30, 1088 / 16]);
         assert_eq!(operation_rectangle(Generation::Gen12, [1, 1], 16), [2, 2]);
         assert_eq!(operation_rectangle(Generation::Gen12, [513, 33], 1), [1024 / 256, 64 / 16]);
+    }
+
+    #[test]
+    fn blocks_are_clear_where_only_the_render_cache_reaches_them() {
+        for (layout, right) in [
+            (Api::COLOR_ATTACHMENT_OPTIMAL, true),
+            (Api::ATTACHMENT_OPTIMAL, true),
+            (Api::GENERAL, false),
+            (Api::RENDERING_LOCAL_READ, false),
+            (Api::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT, false),
+            (Api::SHADER_READ_ONLY_OPTIMAL, false),
+            (Api::TRANSFER_DST_OPTIMAL, false),
+            (Api::PRESENT_SRC_KHR, false),
+        ] {
+            assert_eq!(may_be_clear(layout), right, "{layout:?}");
+        }
     }
 
     #[test]

@@ -202,13 +202,16 @@ pub fn buffer_view(device: &Device, f: Format, address: u64, size: u64) -> Resul
             0 => return null_state(),
             n => elements(generation, address, n, element_b, number),
         };
-        pack(generation, &RenderSurfaceState {
-            shader_channel_select_red: hw.swizzle[0],
-            shader_channel_select_green: hw.swizzle[1],
-            shader_channel_select_blue: hw.swizzle[2],
-            shader_channel_select_alpha: hw.swizzle[3],
-            ..state
-        })
+        pack(
+            generation,
+            &RenderSurfaceState {
+                shader_channel_select_red: hw.swizzle[0],
+                shader_channel_select_green: hw.swizzle[1],
+                shader_channel_select_blue: hw.swizzle[2],
+                shader_channel_select_alpha: hw.swizzle[3],
+                ..state
+            },
+        )
     };
     let raw = format::raw(element_b);
     Ok(View {

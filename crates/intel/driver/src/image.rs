@@ -49,6 +49,8 @@ pub struct Image {
 
 /// Bytes of the colour of clear blocks as units read it: four channels, and the texel. source: genxml, CLEAR_COLOR
 pub const CLEAR_COLOUR_B: u64 = 64;
+/// Offset in them of a word that says whether blocks may be clear.
+pub const CLEAR_FLAG: u64 = 32;
 
 /// Largest end of a plane in bytes: that of the GPU's addresses.
 const MAX_IMAGE_B: u64 = 1 << 47;
@@ -130,6 +132,11 @@ fn kind(generation: Generation, info: &ImageInfo, format: Format) -> Option<AuxK
         {
             Some(AuxKind::CcsOfPages)
         }
+        ImageKind::Colour
+            if generation == Generation::Gen9 && compression::has_clear_control(info) =>
+        {
+            Some(AuxKind::Ccs)
+        }
         ImageKind::Depth if compression::has_hierarchy(info) => Some(AuxKind::Hiz),
         ImageKind::Colour if compression::has_sample_control(info) => Some(AuxKind::Mcs),
         _ => None,
@@ -201,7 +208,7 @@ impl Image {
                 size = at + surface.size_B;
                 let offset = at - plane.offset;
                 let mut clear_offset = 0;
-                if surface.what == AuxKind::CcsOfPages {
+                if matches!(surface.what, AuxKind::CcsOfPages | AuxKind::Ccs) {
                     // The colour in the image's format, and that of its texels as words.
                     clear_offset = size - plane.offset;
                     size += 2 * CLEAR_COLOUR_B;
@@ -231,9 +238,8 @@ impl Image {
 
     /// Alignment of the image's address.
     pub fn alignment(&self) -> u64 {
-        let has_pages = |p: &Plane| {
-            p.auxiliary.as_ref().is_some_and(|a| a.surface.what == AuxKind::CcsOfPages)
-        };
+        let has_pages =
+            |p: &Plane| p.auxiliary.as_ref().is_some_and(|a| a.surface.what == AuxKind::CcsOfPages);
         if self.planes.iter().any(has_pages) { TABLE_PAGE_B } else { ALIGNMENT }
     }
 
@@ -243,7 +249,12 @@ impl Image {
         self.planes[0].auxiliary.as_ref()
     }
 
-    /// The auxiliary surface that units use with the colours of the first plane.
+    /// The control surface of the image's blocks, which attachments use where these may be clear.
+    pub fn clear_control(&self) -> Option<&Auxiliary> {
+        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Ccs)
+    }
+
+    /// The auxiliary surface that all units use with the colours of the first plane, in all layouts.
     pub fn control(&self) -> Option<&Auxiliary> {
         self.sample_control().or_else(|| self.page_control())
     }
@@ -372,6 +383,35 @@ mod tests {
             let (a, b) = (both.hierarchy().unwrap(), &both.planes[1]);
             assert!(a.offset >= b.offset + b.layout.size_B && b.auxiliary.is_none());
             assert_eq!(both.clear_depth(), 0.0);
+        }
+    }
+
+    #[test]
+    fn control_surfaces_of_colours_follow_them() {
+        let usage = Usage::COLOR_ATTACHMENT | Usage::SAMPLED;
+        let of = info(Format::R8G8B8A8_UNORM, [1920, 1080, 1], usage);
+        // source: Mesa, isl.c: 240 by 270 elements of 8 by 4 pixels, in tiles of 128 by 128 elements, 128 bytes by 32 rows.
+        let image = Image::new(Generation::Gen9, &of).unwrap();
+        let control = image.clear_control().unwrap();
+        assert_eq!((control.surface.row_pitch_B, control.surface.size_B), (256, 3 * 32 * 256));
+        assert_eq!(control.offset, image.planes[0].layout.size_B);
+        assert_eq!(image.alignment(), ALIGNMENT);
+        // 127.5 pages of 64 KiB.
+        let image = Image::new(Generation::Gen12, &of).unwrap();
+        let control = image.planes[0].auxiliary.as_ref().unwrap();
+        assert_eq!((control.surface.size_B, image.alignment()), (128 * 256, 64 << 10));
+        assert_eq!(control.clear_offset, control.offset + control.surface.size_B);
+        assert_eq!(image.size, control.clear_offset + 2 * CLEAR_COLOUR_B);
+        // Nothing uses it before its pages are mapped.
+        assert!(image.page_control().is_none());
+        for plain in [
+            ImageInfo { usage: Usage::SAMPLED, ..of },
+            ImageInfo { views: ViewFormats::Any, usage: usage | Usage::STORAGE, ..of },
+            ImageInfo { flags: vk::ImageCreateFlags::ALIAS, ..of },
+            ImageInfo { usage: usage | Usage::HOST_TRANSFER, ..of },
+        ] {
+            let image = Image::new(Generation::Gen12, &plain).unwrap();
+            assert!(image.planes[0].auxiliary.is_none(), "{plain:?}");
         }
     }
 

@@ -44,9 +44,9 @@ use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_intel_chips::Chip;
 use tepui_vulkan::backend::{
-    Addresses, Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryPurpose,
-    MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest,
-    SamplerInfo, ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
+    Addresses, Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES,
+    MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId,
+    QueueRequest, SamplerInfo, ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Immediate;

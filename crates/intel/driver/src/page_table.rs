@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use tepui_intel_layout::aux::{PAGE_B, PAGE_CCS_B};
 use tepui_vulkan::Result;
-use tepui_vulkan_kit::arena::Mapped as _;
+use tepui_vulkan_kit::arena::Mapped;
 
 use crate::kernel::{Bo, Kernel, lock};
 use crate::space::Window;
@@ -30,9 +30,9 @@ const SECOND_LOG2: u32 = 36;
 type Place = (usize, u64);
 
 /// The tables, and what they map.
-struct Tables {
+struct Tables<M> {
     /// Buffers of tables: the first begins with the first level.
-    buffers: Vec<Bo>,
+    buffers: Vec<M>,
     /// First byte of the last buffer that is free.
     next: u64,
     /// Tables of the second level and of the last one, by number.
@@ -49,7 +49,7 @@ pub struct PageTable {
     kernel: Arc<Kernel>,
     /// GPU address of the first level.
     pub address: u64,
-    tables: Mutex<Tables>,
+    tables: Mutex<Tables<Bo>>,
 }
 
 /// Pages of an image that the table maps, until it is dropped.
@@ -68,13 +68,25 @@ impl Drop for Mapping {
 /// Bytes of a buffer of tables.
 const BUFFER_B: u64 = 1 << 20;
 
-impl Tables {
-    /// A place for a table of zeros.
-    fn take(&mut self, kernel: &Arc<Kernel>, entries: u64) -> Result<Place> {
+impl<M: Mapped> Tables<M> {
+    /// Tables that map nothing, in a buffer of zeros.
+    fn new(first: M) -> Tables<M> {
+        Tables {
+            buffers: vec![first],
+            next: 8 * UPPER_ENTRIES,
+            second: BTreeMap::new(),
+            last: BTreeMap::new(),
+            pages: BTreeMap::new(),
+            version: 0,
+        }
+    }
+
+    /// A place for a table of zeros; `new` makes another buffer of [`BUFFER_B`] bytes.
+    fn take(&mut self, new: &impl Fn() -> Result<M>, entries: u64) -> Result<Place> {
         let align = (8 * entries).max(LAST_ALIGN);
         let mut at = self.next.next_multiple_of(align);
         if at + 8 * entries > BUFFER_B {
-            self.buffers.push(Bo::new(kernel, BUFFER_B, Window::Data)?);
+            self.buffers.push(new()?);
             at = 0;
         }
         self.next = at + 8 * entries;
@@ -86,7 +98,7 @@ impl Tables {
     }
 
     /// The place of the last level's table of a page, which is made if there is none.
-    fn table_of(&mut self, kernel: &Arc<Kernel>, page: u64) -> Result<Place> {
+    fn table_of(&mut self, new: &impl Fn() -> Result<M>, page: u64) -> Result<Place> {
         let at = page * PAGE_B;
         let (second, last) = (at >> SECOND_LOG2, at >> LAST_LOG2);
         if let Some(&place) = self.last.get(&last) {
@@ -95,22 +107,22 @@ impl Tables {
         let upper = match self.second.get(&second) {
             Some(&place) => place,
             None => {
-                let place = self.take(kernel, UPPER_ENTRIES)?;
-                self.put((0, 0), second, self.buffers[place.0].address + place.1 | VALID);
+                let place = self.take(new, UPPER_ENTRIES)?;
+                self.put((0, 0), second, self.buffers[place.0].address() + place.1 | VALID);
                 self.second.insert(second, place);
                 place
             }
         };
-        let place = self.take(kernel, LAST_ENTRIES)?;
-        let entry = self.buffers[place.0].address + place.1 | VALID;
+        let place = self.take(new, LAST_ENTRIES)?;
+        let entry = self.buffers[place.0].address() + place.1 | VALID;
         self.put(upper, last % UPPER_ENTRIES, entry);
         self.last.insert(last, place);
         Ok(place)
     }
 
     /// Maps a page; returns whether it could, which it cannot if the page is mapped in another way.
-    fn add(&mut self, kernel: &Arc<Kernel>, page: u64, entry: u64) -> Result<bool> {
-        let place = self.table_of(kernel, page)?;
+    fn add(&mut self, new: &impl Fn() -> Result<M>, page: u64, entry: u64) -> Result<bool> {
+        let place = self.table_of(new, page)?;
         let (before, images) = self.pages.entry(page).or_default();
         if *images > 0 && *before != entry {
             return Ok(false);
@@ -149,14 +161,7 @@ impl PageTable {
         Ok(Arc::new(PageTable {
             kernel: kernel.clone(),
             address: first.address,
-            tables: Mutex::new(Tables {
-                buffers: vec![first],
-                next: 8 * UPPER_ENTRIES,
-                second: BTreeMap::new(),
-                last: BTreeMap::new(),
-                pages: BTreeMap::new(),
-                version: 0,
-            }),
+            tables: Mutex::new(Tables::new(first)),
         }))
     }
 
@@ -180,16 +185,104 @@ impl PageTable {
         if !address.is_multiple_of(PAGE_B) || !control.is_multiple_of(PAGE_CCS_B) {
             return Ok(None);
         }
+        let new = || Bo::new(&self.kernel, BUFFER_B, Window::Data);
         let first = address / PAGE_B;
         // What is mapped goes back if the rest cannot be.
         let mut mapping = Mapping { table: self.clone(), pages: first..first };
         for page in first..first + size.div_ceil(PAGE_B) {
             let entry = control + (page - first) * PAGE_CCS_B | format | VALID;
-            if !lock(&self.tables).add(&self.kernel, page, entry)? {
+            if !lock(&self.tables).add(&new, page, entry)? {
                 return Ok(None);
             }
             mapping.pages.end = page + 1;
         }
         Ok(Some(mapping))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Memory of the host at an address.
+    struct Host {
+        address: u64,
+        words: Box<[Cell<u64>]>,
+    }
+
+    // SAFETY: the words are as many as the size says, and live as long.
+    unsafe impl Mapped for Host {
+        fn address(&self) -> u64 {
+            self.address
+        }
+
+        fn host(&self) -> *mut u8 {
+            self.words.as_ptr() as *mut u8
+        }
+    }
+
+    impl tepui_vulkan_kit::recycle::Piece for Host {
+        fn size(&self) -> u64 {
+            BUFFER_B
+        }
+    }
+
+    fn host(address: u64) -> Host {
+        Host { address, words: vec![Cell::new(0); (BUFFER_B / 8) as usize].into() }
+    }
+
+    /// The entry of a page, as units find it.
+    /// source: Mesa, intel_aux_map.c, on the bits of an address: 47:36, 35:24, 23:16
+    fn find(t: &Tables<Host>, page: u64) -> u64 {
+        let at = page * PAGE_B;
+        let read = |address: u64| {
+            let buffer =
+                t.buffers.iter().find(|b| (b.address..b.address + BUFFER_B).contains(&address));
+            let buffer = buffer.expect("an address of a table");
+            buffer.words[((address - buffer.address) / 8) as usize].get()
+        };
+        let mut next = t.buffers[0].address;
+        for (shift, bits, mask) in [(36, 12, 0xffff_ffff_8000), (24, 12, 0xffff_ffff_e000)] {
+            let entry = read(next + 8 * (at >> shift & ((1 << bits) - 1)));
+            if entry & VALID == 0 {
+                return 0;
+            }
+            next = entry & mask;
+        }
+        read(next + 8 * (at >> 16 & 0xff))
+    }
+
+    #[test]
+    fn pages_lead_to_their_entries() {
+        let count = Cell::new(1);
+        let new = || {
+            count.set(count.get() + 1);
+            Ok(host(count.get() * 0x100_0000))
+        };
+        let mut t = Tables::new(host(0x100_0000));
+        let pages: Vec<u64> = (0..200).map(|k| k * 0x1_2345 + k % 3).collect();
+        for &page in &pages {
+            assert!(t.add(&new, page, page << 8 | VALID).unwrap());
+        }
+        assert!(t.buffers.len() > 1);
+        for &page in &pages {
+            assert_eq!(find(&t, page), page << 8 | VALID);
+        }
+        assert_eq!(find(&t, 1), 0);
+        // A page has one entry, which several images may have.
+        assert!(!t.add(&new, pages[7], 0x500 | VALID).unwrap());
+        assert!(t.add(&new, pages[7], pages[7] << 8 | VALID).unwrap());
+        t.remove(pages[7]);
+        assert_eq!(find(&t, pages[7]), pages[7] << 8 | VALID);
+        t.remove(pages[7]);
+        assert_eq!(find(&t, pages[7]) & VALID, 0);
+        // Units may remember the entry that was there before, if it is another.
+        assert!(t.add(&new, pages[7], pages[7] << 8 | VALID).unwrap());
+        assert_eq!(t.version, 0);
+        t.remove(pages[7]);
+        assert!(t.add(&new, pages[7], 0x500 | VALID).unwrap());
+        assert_eq!((t.version, find(&t, pages[7])), (1, 0x500 | VALID));
     }
 }

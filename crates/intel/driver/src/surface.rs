@@ -132,7 +132,7 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
     let auxiliary = p.auxiliary.map(|a| (a, mode(generation, a.surface.what)));
     // A table leads from pages to their control surface.
     let in_state = p.auxiliary.filter(|a| a.surface.what != AuxKind::CcsOfPages);
-    let clear = p.auxiliary.filter(|a| a.clear_offset != 0).map(|a| {
+    let clear = p.auxiliary.filter(|a| a.surface.what == AuxKind::CcsOfPages).map(|a| {
         let as_words = if is_words(p.format, l) { CLEAR_COLOUR_B } else { 0 };
         p.address + a.clear_offset + as_words
     });
@@ -185,6 +185,9 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         ..RenderSurfaceState::default()
     }
 }
+
+/// Offset in a surface state of Gen9 of the colour of clear blocks. source: genxml, RENDER_SURFACE_STATE, Red Clear Color
+pub const CLEAR_CHANNELS: u64 = 48;
 
 /// Whether a number is that of the unsigned format with texels of an image's size, as which copies see the image.
 fn is_words(number: u32, l: &Layout) -> bool {

@@ -6,19 +6,24 @@ use tepui_format::Format;
 use tepui_format::texel::TexelCodec;
 use tepui_intel_chips::Generation;
 use tepui_intel_layout::ImageLayout as _;
-use tepui_intel_layout::aux::AuxKind;
-use tepui_vulkan::backend::{Attachment, ImageInfo, ImageRef, MAX_PLANES, Rendering, ViewFormats};
+use tepui_intel_layout::aux::{Aux, AuxKind};
+use tepui_intel_packets::mi::MiCopyMemMem;
+use tepui_vulkan::backend::{
+    Attachment, Condition, ImageInfo, ImageRef, MAX_PLANES, Rendering, ViewFormats,
+};
 use tepui_vulkan::dependency::{Dependency, ImageDependency};
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
 use super::meta::DrawnRectangle;
-use crate::compression::{ColourOperation, begins, operation_rectangle, own_slices};
+use super::rendering::clear_control;
+use crate::compression::{ColourOperation, begins, may_be_clear, operation_rectangle, own_slices};
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, of_dependency};
 use crate::format::{IDENTITY, hw};
-use crate::image::{CLEAR_COLOUR_B, Image};
+use crate::image::{CLEAR_COLOUR_B, CLEAR_FLAG, Image};
+use crate::surface::CLEAR_CHANNELS;
 
 /// A multisample control surface as an image of numbers, a pixel for each of the image's.
 pub fn control_info(of: &ImageInfo) -> ImageInfo {
@@ -39,20 +44,66 @@ pub fn control_info(of: &ImageInfo) -> ImageInfo {
 impl Encoder {
     /// Operations on auxiliary surfaces of colour images that transitions of a dependency lead to.
     pub(super) fn transitions_of_colour(&mut self, d: &Dependency<Intel>) -> Result<()> {
-        for i in d.images.iter().filter(|i| begins(i.old_layout)) {
-            if let Some(control) = i.image.control() {
+        for i in d.images.iter().filter(|i| i.range.aspect_mask.intersects(COLOURS)) {
+            let is_new = begins(i.old_layout);
+            if let Some(control) = i.image.control().filter(|_| is_new) {
                 if control.surface.what == AuxKind::CcsOfPages {
                     self.begin_pages(i)?;
                 } else {
-                    self.separate_samples(i, i.addresses[0] + control.offset)?;
+                    self.fill_control(i, control_info(&i.info), own_slices(i.info.samples))?;
                 }
-                // What uses the image after the dependency uses its auxiliary surface, too.
-                self.hardware.pending |= of_dependency(self.device.generation(), d)
-                    | Flush::RENDER
-                    | Flush::TEXTURES
-                    | Flush::STALL;
+            } else if i.image.clear_control().is_some() && is_new {
+                self.begin_clears(i)?;
+            } else if may_be_clear(i.old_layout) && !may_be_clear(i.new_layout) {
+                self.resolve_clears(&part(i, 0))?;
+            } else {
+                continue;
             }
+            // What uses the image after the dependency uses its auxiliary surface, too.
+            self.hardware.pending |= of_dependency(self.device.generation(), d)
+                | Flush::RENDER
+                | Flush::TEXTURES
+                | Flush::STALL;
         }
+        Ok(())
+    }
+
+    /// Makes the control surface of an image say that no block is clear, and the colour of clear blocks zero.
+    ///
+    /// source: Mesa, blorp_clear.c (`blorp_ccs_ambiguate`): Gen9 has no operation for it
+    fn begin_clears(&mut self, i: &ImageDependency<Intel>) -> Result<()> {
+        let Some(control) = i.image.clear_control() else { return Ok(()) };
+        self.fill_control(i, words_info(&i.info, &control.surface), 0)?;
+        self.select(Mode::Graphics)?;
+        self.flush()?;
+        self.store_clear_colour(&part(i, 0), [0; 4])?;
+        self.store_word(i.addresses[0] + control.clear_offset + CLEAR_FLAG, 0)
+    }
+
+    /// Writes the colour of clear blocks to an image whose blocks may be clear: a word in memory says whether any is.
+    pub(super) fn resolve_clears(&mut self, to: &ImageRef<Intel>) -> Result<()> {
+        let Some(control) = to.image.clear_control() else { return Ok(()) };
+        let address = to.addresses[0] + control.clear_offset + CLEAR_FLAG;
+        let condition = Condition { address, inverted: false };
+        let part = ImageRef { level: 0, layer: 0, layers: 1, format: to.info.format, ..clone(to) };
+        self.operate_on_colour(vec![part], ColourOperation::Resolve, None, Some(condition))?;
+        self.store_word(address, 0)
+    }
+
+    /// Copies the colour of clear blocks to the surface state of an attachment.
+    ///
+    /// source: Mesa, genX_cmd_buffer.c (`genX_copy_fast_clear_dwords`)
+    pub(super) fn load_clear_colour(&mut self, a: &Attachment<Intel>, state: u64) -> Result<()> {
+        let Some(control) = clear_control(a) else { return Ok(()) };
+        let from = a.image.addresses[0] + control.clear_offset;
+        for channel in 0..4 {
+            self.emit(&MiCopyMemMem {
+                destination_memory_address: state + CLEAR_CHANNELS + 4 * channel,
+                source_memory_address: from + 4 * channel,
+                ..MiCopyMemMem::default()
+            })?;
+        }
+        self.hardware.pending |= Flush::STATE | Flush::TEXTURES;
         Ok(())
     }
 
@@ -61,18 +112,9 @@ impl Encoder {
     /// source: Mesa, genX_cmd_buffer.c (`transition_color_buffer`)
     fn begin_pages(&mut self, i: &ImageDependency<Intel>) -> Result<()> {
         let r = &i.range;
-        let part = |level| ImageRef {
-            image: i.image.clone(),
-            info: i.info,
-            addresses: i.addresses,
-            plane: 0,
-            format: i.info.format,
-            level,
-            layer: r.base_array_layer,
-            layers: r.layer_count,
-        };
-        let parts = (r.base_mip_level..r.base_mip_level + r.level_count).map(part);
-        self.operate_on_colour(parts.collect(), ColourOperation::Ambiguate, Some([0; 4]))
+        let parts =
+            (r.base_mip_level..r.base_mip_level + r.level_count).map(|level| part(i, level));
+        self.operate_on_colour(parts.collect(), ColourOperation::Ambiguate, Some([0; 4]), None)
     }
 
     /// Clears colour attachments of a rendering by marking their blocks, where that can be; returns those that it cleared, a bit each.
@@ -83,7 +125,11 @@ impl Encoder {
             let part = ImageRef { layers: 1, ..clone(&a.image) };
             // That of images in several parts is zero always: they share it.
             let colour = Some(a.clear).filter(|_| is_single(&a.image.info));
-            self.operate_on_colour(vec![part], ColourOperation::Clear, colour)?;
+            let flag = a.image.image.clear_control().map(|c| part.addresses[0] + c.clear_offset);
+            self.operate_on_colour(vec![part], ColourOperation::Clear, colour, None)?;
+            if let Some(colour) = flag {
+                self.store_word(colour + CLEAR_FLAG, 1)?;
+            }
             cleared |= 1 << k;
         }
         Ok(cleared)
@@ -97,6 +143,7 @@ impl Encoder {
         parts: Vec<ImageRef<Intel>>,
         operation: ColourOperation,
         colour: Option<[u32; 4]>,
+        condition: Option<Condition>,
     ) -> Result<()> {
         let generation = self.device.generation();
         let around = match generation {
@@ -143,7 +190,7 @@ impl Encoder {
                 depth: 0.0,
                 layers: (0, layers),
                 view_mask: 0,
-                condition: None,
+                condition,
             };
             self.draw_rectangle(&rectangle, fragment.clone())?;
         }
@@ -158,7 +205,8 @@ impl Encoder {
     /// source: genxml, CLEAR_COLOR; ICL PRM volume 9, "State Caching", as Mesa cites it: it is a part of surface states
     fn store_clear_colour(&mut self, part: &ImageRef<Intel>, colour: [u32; 4]) -> Result<()> {
         let image = part.image.clone();
-        let Some(control) = image.page_control() else { return Ok(()) };
+        let control = image.page_control().or_else(|| image.clear_control());
+        let Some(control) = control else { return Ok(()) };
         let at = part.addresses[0] + control.clear_offset;
         let texel = texel(part.info.format, colour)?;
         let words = [0, 32, 64, 96].map(|shift| (texel >> shift) as u32);
@@ -171,11 +219,17 @@ impl Encoder {
         Ok(())
     }
 
-    /// Makes the control surface at an address say that all samples are in their own slices: a clear of it as an image.
+    /// Fills the control surface of layers with a texel: a clear of it as an image.
     ///
-    /// source: Mesa, blorp_clear.c (`blorp_mcs_ambiguate`)
-    fn separate_samples(&mut self, i: &ImageDependency<Intel>, address: u64) -> Result<()> {
-        let info = control_info(&i.info);
+    /// source: Mesa, blorp_clear.c (`blorp_mcs_ambiguate`, `blorp_ccs_ambiguate`)
+    fn fill_control(
+        &mut self,
+        i: &ImageDependency<Intel>,
+        info: ImageInfo,
+        pixel: u64,
+    ) -> Result<()> {
+        let plane = &i.image.planes[0];
+        let address = i.addresses[0] + plane.auxiliary.as_ref().map_or(0, |a| a.offset);
         let image = ImageRef {
             image: Arc::new(Image::new(self.device.generation(), &info)?),
             info,
@@ -187,7 +241,6 @@ impl Encoder {
             layers: i.range.layer_count,
         };
         let (layers, [width, height, _]) = (image.layers, info.extent);
-        let pixel = own_slices(i.info.samples);
         let attachment = Attachment {
             image: Arc::new(image),
             layout: vk::ImageLayout::TRANSFER_DST_OPTIMAL,
@@ -212,6 +265,35 @@ impl Encoder {
         })?;
         self.targets = None;
         Ok(())
+    }
+}
+
+/// The control surface of clear blocks as an image of words, 16 bytes each.
+fn words_info(of: &ImageInfo, surface: &Aux) -> ImageInfo {
+    let rows = surface.size_B / surface.row_pitch_B.max(1);
+    ImageInfo {
+        format: Format::R32G32B32A32_UINT,
+        extent: [(surface.row_pitch_B / 16) as u32, rows as u32, 1],
+        usage: vk::ImageUsageFlags::TRANSFER_DST,
+        views: ViewFormats::Own,
+        ..*of
+    }
+}
+
+/// Aspects of colours.
+const COLOURS: vk::ImageAspectFlags = vk::ImageAspectFlags::COLOR;
+
+/// A level of the layers of a dependency.
+fn part(i: &ImageDependency<Intel>, level: u32) -> ImageRef<Intel> {
+    ImageRef {
+        image: i.image.clone(),
+        info: i.info,
+        addresses: i.addresses,
+        plane: 0,
+        format: i.info.format,
+        level,
+        layer: i.range.base_array_layer,
+        layers: i.range.layer_count,
     }
 }
 
@@ -243,18 +325,20 @@ const MAX_SLOW_PX: u32 = 256;
 /// source: Mesa, anv_image.c (`anv_can_fast_clear_color`, `anv_layout_to_fast_clear_type`)
 fn is_fast_clear(r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
     let i = &a.image;
+    let of_pages = i.image.page_control().is_some();
     let [width, height] = i.extent();
     let is_whole = (r.area.offset.x, r.area.offset.y) == (0, 0)
         && r.area.extent.width >= width
         && r.area.extent.height >= height;
     let is_first = i.level == 0 && i.layer == 0 && r.layers <= 1 && r.view_mask <= 1;
-    let is_small = i.info.format.info().block.bytes <= 4 && width.max(height) <= MAX_SLOW_PX;
+    let is_small =
+        of_pages && i.info.format.info().block.bytes <= 4 && width.max(height) <= MAX_SLOW_PX;
     let is_plain = i.format == i.info.format
         && i.info.views == ViewFormats::Own
         && is_single(&i.info)
         && hw(i.format).is_some_and(|hw| hw.swizzle == IDENTITY);
     a.load == vk::AttachmentLoadOp::CLEAR
-        && i.image.page_control().is_some()
+        && (of_pages || clear_control(a).is_some())
         && is_whole
         && is_first
         && !is_small

@@ -34,9 +34,7 @@ use tepui_intel_packets::pixel::{
     State3dAaLineParameters, State3dSamplePattern, State3dWmChromakey, State3dWmHzOp,
 };
 use tepui_intel_packets::raster::State3dDrawingRectangle;
-use tepui_intel_packets::state::{
-    PipeControl, Pipeline, PipelineSelect, PostSyncOperation,
-};
+use tepui_intel_packets::state::{PipeControl, Pipeline, PipelineSelect, PostSyncOperation};
 use tepui_intel_packets::{Packet, Revision};
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Result, vk};
