@@ -3,9 +3,8 @@
 //!
 //! source: Mesa, anv_image.c (`anv_layout_to_aux_state`), genX_cmd_buffer.c (`transition_depth_buffer`)
 
-use tepui_format::Format;
 use tepui_intel_chips::Generation;
-use tepui_intel_layout::surface_format;
+use tepui_intel_layout::{Y_TILED_GEN12_RC_CCS, surface_format};
 use tepui_vulkan::backend::{ImageInfo, ViewFormats};
 use tepui_vulkan::vk;
 use tepui_vulkan::vk::{ImageCreateFlags as Flags, ImageLayout as Api, ImageUsageFlags as Usage};
@@ -42,18 +41,16 @@ pub fn has_sample_control(info: &ImageInfo) -> bool {
 /// layouts. Typed messages do not write it, and views have formats that may be compressed.
 /// source: Mesa, anv_image.c (`anv_formats_ccs_e_compatible`), where images of storage are compressed, too, if atomics cannot reach them
 pub fn has_page_control(info: &ImageInfo) -> bool {
-    let is_compressible =
-        |f: Format| format::hw(f).is_some_and(|hw| hw.row.has(true, surface_format::Use::Compress));
-    is_allowed(info)
+    let is_shared = info.modifier == Some(Y_TILED_GEN12_RC_CCS);
+    (is_shared || is_allowed(info) && info.usage.contains(Usage::COLOR_ATTACHMENT))
         && info.samples == 1
         && info.image_type == vk::ImageType::_2D
-        && info.usage.contains(Usage::COLOR_ATTACHMENT)
-        && !info.usage.contains(Usage::STORAGE)
-        && is_compressible(info.format)
+        && !info.usage.intersects(Usage::STORAGE | Usage::HOST_TRANSFER)
+        && format::is_compressible(info.format)
         && match &info.views {
             ViewFormats::Own => true,
             ViewFormats::Any => false,
-            ViewFormats::Listed(list) => list.iter().flatten().all(|&f| is_compressible(f)),
+            ViewFormats::Listed(list) => list.iter().flatten().all(|&f| format::is_compressible(f)),
         }
 }
 

@@ -106,7 +106,9 @@ pub struct Device {
 const IDLE_BATCH: u64 = 64;
 /// Offset of the batch that makes units forget entries of the table of pages.
 const FORGETTING_BATCH: u64 = 128;
-/// Offset of the first batch in it.
+/// Offset of zeros in it, which nothing writes.
+const ZERO_COLOUR: u64 = 2048;
+/// Offset of the first batch in it, of less than 1,792 bytes.
 const START_BATCH: u64 = 256;
 
 impl Device {
@@ -168,8 +170,14 @@ impl Device {
 
     /// Writes the batch that begins the context's work; returns its place. It is called once.
     pub fn start_batch(&self, bytes: &[u8]) -> (&Bo, u64) {
+        debug_assert!(START_BATCH + bytes.len() as u64 <= ZERO_COLOUR, "a long first batch");
         self.idle.write(START_BATCH, bytes);
         (&self.idle, START_BATCH)
+    }
+
+    /// Address of the colour of clear blocks, as a format and as words say it, of images that have none: zero.
+    pub fn zero_colour(&self) -> u64 {
+        self.idle.address + ZERO_COLOUR
     }
 
     /// The batch that makes units forget entries of the table of pages; `None` if they know the table as it is.

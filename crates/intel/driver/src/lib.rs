@@ -43,6 +43,7 @@ use std::sync::Arc;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_intel_chips::Chip;
+use tepui_intel_layout::Y_TILED_GEN12_RC_CCS;
 use tepui_vulkan::backend::{
     Addresses, Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES,
     MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId,
@@ -128,6 +129,10 @@ impl Backend for Intel {
 
     fn modifiers(physical: &Physical, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
         format::modifiers(physical.chip.generation, format)
+    }
+
+    fn has_control_plane(_physical: &Physical, modifier: u64) -> bool {
+        modifier == Y_TILED_GEN12_RC_CCS
     }
 
     fn open(physical: &Arc<Physical>, queues: &[QueueRequest]) -> Result<Arc<Device>> {
@@ -227,7 +232,9 @@ impl Backend for Intel {
         info: &ImageInfo,
         addresses: &Addresses,
     ) -> Result<()> {
-        device.page_table.as_ref().map_or(Ok(()), |table| image.map(table, info, addresses[0]))
+        let no_colour = device.zero_colour();
+        let map = |table| image.map(table, info, addresses[0], no_colour);
+        device.page_table.as_ref().map_or(Ok(()), map)
     }
 
     fn image_size(image: &Image) -> (u64, u64) {

@@ -37,6 +37,8 @@ pub struct Part<'a> {
     pub layout: &'a Layout,
     /// The auxiliary surface that units use.
     pub auxiliary: Option<&'a Auxiliary>,
+    /// Address of the colour of clear blocks, if units read it in memory.
+    pub clear_colour: Option<u64>,
     /// GPU address of the plane.
     pub address: u64,
     /// Number of the format.
@@ -95,6 +97,7 @@ pub fn state(
     let part = Part {
         layout: &v.image.planes[plane].layout,
         auxiliary: v.image.control(),
+        clear_colour: v.image.clear_colour(),
         address: v.addresses[plane],
         format: number,
         levels: [r.base_mip_level, r.level_count],
@@ -132,10 +135,8 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
     let auxiliary = p.auxiliary.map(|a| (a, mode(generation, a.surface.what)));
     // A table leads from pages to their control surface.
     let in_state = p.auxiliary.filter(|a| a.surface.what != AuxKind::CcsOfPages);
-    let clear = p.auxiliary.filter(|a| a.surface.what == AuxKind::CcsOfPages).map(|a| {
-        let as_words = if is_words(p.format, l) { CLEAR_COLOUR_B } else { 0 };
-        p.address + a.clear_offset + as_words
-    });
+    let clear =
+        p.clear_colour.map(|at| at + if is_words(p.format, l) { CLEAR_COLOUR_B } else { 0 });
     let rows = shape.dimension == Dimension::D1 && l.desc().tiling == Tiling::Linear;
     RenderSurfaceState {
         surface_type,

@@ -45,7 +45,9 @@ impl Encoder {
     /// Operations on auxiliary surfaces of colour images that transitions of a dependency lead to.
     pub(super) fn transitions_of_colour(&mut self, d: &Dependency<Intel>) -> Result<()> {
         for i in d.images.iter().filter(|i| i.range.aspect_mask.intersects(COLOURS)) {
-            let is_new = begins(i.old_layout);
+            let [from, to] = i.transfer.map_or([false; 2], |t| [t.from, t.to].map(is_external));
+            // Pixels of others do not begin here.
+            let is_new = begins(i.old_layout) && !(from && i.info.modifier.is_some());
             if let Some(control) = i.image.control().filter(|_| is_new) {
                 if control.surface.what == AuxKind::CcsOfPages {
                     self.begin_pages(i)?;
@@ -56,6 +58,9 @@ impl Encoder {
                 self.begin_clears(i)?;
             } else if may_be_clear(i.old_layout) && !may_be_clear(i.new_layout) {
                 self.resolve_clears(&part(i, 0))?;
+            } else if to && i.info.modifier.is_some() && i.image.page_control().is_some() {
+                // Others know no colour of clear blocks, which the hardware makes of zeros. source: Mesa, isl_drm.c: the modifier has none
+                self.operate_on_colour(vec![part(i, 0)], ColourOperation::Resolve, None, None)?;
             } else {
                 continue;
             }
@@ -207,6 +212,9 @@ impl Encoder {
         let image = part.image.clone();
         let control = image.page_control().or_else(|| image.clear_control());
         let Some(control) = control else { return Ok(()) };
+        if control.clear_offset == 0 {
+            return Ok(());
+        }
         let at = part.addresses[0] + control.clear_offset;
         let texel = texel(part.info.format, colour)?;
         let words = [0, 32, 64, 96].map(|shift| (texel >> shift) as u32);
@@ -280,6 +288,11 @@ fn words_info(of: &ImageInfo, surface: &Aux) -> ImageInfo {
     }
 }
 
+/// Whether a queue family is that of another device or another API.
+fn is_external(family: u32) -> bool {
+    matches!(family, vk::QUEUE_FAMILY_EXTERNAL | vk::QUEUE_FAMILY_FOREIGN_EXT)
+}
+
 /// Aspects of colours.
 const COLOURS: vk::ImageAspectFlags = vk::ImageAspectFlags::COLOR;
 
@@ -325,7 +338,7 @@ const MAX_SLOW_PX: u32 = 256;
 /// source: Mesa, anv_image.c (`anv_can_fast_clear_color`, `anv_layout_to_fast_clear_type`)
 fn is_fast_clear(r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
     let i = &a.image;
-    let of_pages = i.image.page_control().is_some();
+    let of_pages = i.image.page_control().is_some_and(|c| c.clear_offset != 0);
     let [width, height] = i.extent();
     let is_whole = (r.area.offset.x, r.area.offset.y) == (0, 0)
         && r.area.extent.width >= width
