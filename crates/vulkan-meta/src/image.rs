@@ -129,6 +129,22 @@ pub fn inside<S>(m: &mut MetaBuilder<'_>, at: [Value; 3], end: Field<S, [u32; 3]
     m.op(Op::IAnd, xy, z)
 }
 
+/// The place next to one whose column and row are below the words of a field.
+pub(crate) fn nearest<S>(
+    m: &mut MetaBuilder<'_>,
+    [x, y, z]: [Value; 3],
+    size: Field<S, [u32; 3]>,
+) -> [Value; 3] {
+    let one = m.ir.u32(1);
+    // Columns and rows before the first are large numbers.
+    let [x, y] = [(x, 0), (y, 1)].map(|(v, k)| {
+        let end = m.word(size.at(k));
+        let last = m.op(Op::ISub, end, one);
+        m.op(Op::UMin, v, last)
+    });
+    [x, y, z]
+}
+
 /// The texel of an invocation, counted from the first that the program writes: column, row and layer.
 pub struct Place {
     output: Output,

@@ -204,6 +204,11 @@ pub(crate) fn copy_texels(m: &mut MetaBuilder<'_>, from: Side, to: Side, samples
     let source = image_of(m, from, ResKind::Texture);
     let target = image_of(m, to, ResKind::StorageImage);
     place.when_inside(m, CopyWords::SIZE, |m, at| {
+        // Helper fragments read memory, too: where their neighbours do.
+        let at = match (from, to) {
+            (Side::Memory(_), Side::Drawn(..)) => image::nearest(m, at, CopyWords::SIZE),
+            _ => at,
+        };
         type Words = Field<CopyWords, SideWords>;
         let locate =
             |m: &mut MetaBuilder<'_>, side: Side, image: Option<Value>, w: Words| match side {

@@ -351,7 +351,7 @@ pub fn with_info<B: Backend>(d: &Device<B>, info: ImageInfo) -> Result<Image<B>>
     })
 }
 
-unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {
+unsafe fn bind<B: Backend>(device: vk::Device, info: &vk::BindImageMemoryInfo) -> Result<()> {
     // SAFETY: the handles are live and synchronised by the application.
     unsafe {
         let image: &mut Image<B> = get_mut(info.image);
@@ -364,7 +364,11 @@ unsafe fn bind<B: Backend>(info: &vk::BindImageMemoryInfo) -> Result<()> {
                     let offset = info.memory_offset + offset_by_itself(image, plane);
                     image.bind_plane(plane, &memory.inner, offset);
                 }
-                None => image.bind(&memory.inner, info.memory_offset),
+                None => {
+                    image.bind(&memory.inner, info.memory_offset);
+                    let d = Device::<B>::of(device);
+                    B::bind_image(&d.inner, &image.layout, &image.info, &image.addresses)?;
+                }
             }
         }
         crate::wsi::swapchain::bind::<B>(image, info.next)
@@ -416,16 +420,16 @@ entry! {
     }
 
     /// `vkBindImageMemory`.
-    fn vkBindImageMemory<B: Backend>(_device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
-        unsafe { bind::<B>(&vk::BindImageMemoryInfo { image, memory, memory_offset, ..Default::default() })? }
+    fn vkBindImageMemory<B: Backend>(device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
+        unsafe { bind::<B>(device, &vk::BindImageMemoryInfo { image, memory, memory_offset, ..Default::default() })? }
         Ok(vk::Result::SUCCESS)
     }
 
     /// `vkBindImageMemory2`.
-    fn vkBindImageMemory2<B: Backend>(_device: vk::Device, count: u32, infos: *const vk::BindImageMemoryInfo) -> vk::Result {
+    fn vkBindImageMemory2<B: Backend>(device: vk::Device, count: u32, infos: *const vk::BindImageMemoryInfo) -> vk::Result {
         unsafe {
             for info in slice(infos, count) {
-                bind::<B>(info)?;
+                bind::<B>(device, info)?;
                 bound(info.next, &Ok(()));
             }
         }

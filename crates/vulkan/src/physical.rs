@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::memory::HeapUsage;
-use crate::object::{Allocator, dispatch, enumerate};
+use crate::object::{Allocator, dispatch, enumerate, slice};
 use crate::offer;
 use crate::registry::Enabled;
 use crate::sparse;
@@ -28,6 +28,9 @@ pub trait Family: Send + Sync {
 
     /// DRM format modifiers of images of a format, and the features of such images.
     fn modifiers(&self, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)>;
+
+    /// Whether images with a DRM format modifier have a plane of how the others are compressed.
+    fn has_control_plane(&self, modifier: u64) -> bool;
 
     /// Bytes of device memory that the process holds, by heap.
     fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS];
@@ -72,6 +75,10 @@ impl<B: Backend> Family for Member<B> {
 
     fn modifiers(&self, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
         B::modifiers(&self.physical, format)
+    }
+
+    fn has_control_plane(&self, modifier: u64) -> bool {
+        B::has_control_plane(&self.physical, modifier)
     }
 
     fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
@@ -196,6 +203,12 @@ fn image_limits(
     {
         return None;
     }
+    let control = modifier.filter(|&m| p.family.has_control_plane(m));
+    if let Some(m) = control
+        && (info.type_ != vk::ImageType::_2D || !views_have(p, info, m))
+    {
+        return None;
+    }
     let limits = &p.info().properties.limits;
     let planar = format.info().is_planar();
     let compressed = format.info().is_compressed();
@@ -233,6 +246,8 @@ fn image_limits(
         if info.type_ == vk::ImageType::_3D || compressed || depth {
             return None;
         }
+        (levels, layers) = (1, 1);
+    } else if control.is_some() {
         (levels, layers) = (1, 1);
     } else if info.type_ == vk::ImageType::_2D
         && modifier.is_none()
@@ -444,25 +459,23 @@ entry! {
                     o.buffer_features = f.buffer;
                 }
                 vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT => {
-                    let planes = plane_count(format);
                     let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesListEXT>();
                     let all = modifiers(p, format);
                     enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
                         *o = vk::DrmFormatModifierPropertiesEXT {
                             drm_format_modifier: *m,
-                            drm_format_modifier_plane_count: planes,
+                            drm_format_modifier_plane_count: plane_count(p, format, *m),
                             drm_format_modifier_tiling_features: flags1(*f),
                         };
                     });
                 }
                 vk::StructureType::DRM_FORMAT_MODIFIER_PROPERTIES_LIST_2_EXT => {
-                    let planes = plane_count(format);
                     let o = &mut *at.cast::<vk::DrmFormatModifierPropertiesList2EXT>();
                     let all = modifiers(p, format);
                     enumerate(&raw mut o.drm_format_modifier_count, o.drm_format_modifier_properties, &all, |o, (m, f)| {
                         *o = vk::DrmFormatModifierProperties2EXT {
                             drm_format_modifier: *m,
-                            drm_format_modifier_plane_count: planes,
+                            drm_format_modifier_plane_count: plane_count(p, format, *m),
                             drm_format_modifier_tiling_features: *f,
                         };
                     });
@@ -633,9 +646,24 @@ fn modifiers(p: &Physical, format: vk::Format) -> Vec<(u64, vk::FormatFeatureFla
     Format::from_vk(format.as_raw()).map_or(Vec::new(), |f| p.family.modifiers(f))
 }
 
-/// Planes of an image in memory, for any modifier: compression puts its metadata next to what it describes.
-fn plane_count(format: vk::Format) -> u32 {
-    Format::from_vk(format.as_raw()).map_or(1, |f| f.info().planes().len().max(1) as u32)
+/// Planes in memory of an image with a modifier.
+fn plane_count(p: &Physical, format: vk::Format, modifier: u64) -> u32 {
+    let planes = |f: Format| f.info().planes().len().max(1) as u32;
+    let of_format = Format::from_vk(format.as_raw()).map_or(1, planes);
+    of_format + u32::from(p.family.has_control_plane(modifier))
+}
+
+/// Whether views of an image have formats with a modifier: its own, or those of a list.
+fn views_have(p: &Physical, info: &vk::PhysicalDeviceImageFormatInfo2, modifier: u64) -> bool {
+    if !info.flags.contains(vk::ImageCreateFlags::MUTABLE_FORMAT) {
+        return true;
+    }
+    // SAFETY: the chain is the application's and valid.
+    let list: Option<&vk::ImageFormatListCreateInfo> =
+        unsafe { chain::find(info.next, vk::StructureType::IMAGE_FORMAT_LIST_CREATE_INFO) };
+    // SAFETY: as above.
+    let list = list.map_or(&[][..], |l| unsafe { slice(l.view_formats, l.view_format_count) });
+    !list.is_empty() && list.iter().all(|&f| modifiers(p, f).iter().any(|m| m.0 == modifier))
 }
 
 /// Layouts that host copies go from and to.

@@ -130,6 +130,11 @@ pub struct BindMap {
 }
 
 impl BindMap {
+    /// A map of surfaces alone.
+    pub(crate) fn of_surfaces(surfaces: Vec<Surface>) -> BindMap {
+        BindMap { surfaces, start: 1, ..BindMap::default() }
+    }
+
     /// Finds what a shader reads. The binding table begins with `surfaces`.
     ///
     /// # Errors

@@ -30,6 +30,7 @@ pub mod patch;
 pub mod payload;
 mod primitives;
 pub mod print;
+pub mod replicated;
 pub mod scalars;
 mod select;
 pub mod set_memory;

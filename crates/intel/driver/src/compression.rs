@@ -3,9 +3,13 @@
 //!
 //! source: Mesa, anv_image.c (`anv_layout_to_aux_state`), genX_cmd_buffer.c (`transition_depth_buffer`)
 
-use tepui_vulkan::backend::ImageInfo;
+use tepui_intel_chips::Generation;
+use tepui_intel_layout::{Y_TILED_GEN12_RC_CCS, surface_format};
+use tepui_vulkan::backend::{ImageInfo, ViewFormats};
 use tepui_vulkan::vk;
 use tepui_vulkan::vk::{ImageCreateFlags as Flags, ImageLayout as Api, ImageUsageFlags as Usage};
+
+use crate::format;
 
 /// Whether an image may have an auxiliary surface: its pixels are only reached by commands, in layouts that barriers announce.
 pub fn is_allowed(info: &ImageInfo) -> bool {
@@ -31,6 +35,41 @@ pub fn has_sample_control(info: &ImageInfo) -> bool {
         && info.samples > 1
         && info.usage.contains(Usage::COLOR_ATTACHMENT)
         && !info.usage.contains(Usage::STORAGE)
+}
+
+/// Whether cache lines of colours of an image are compressed (CCS_E) on Gen12: the units that reach it know its control surface in all
+/// layouts. Typed messages do not write it, and views have formats that may be compressed.
+/// source: Mesa, anv_image.c (`anv_formats_ccs_e_compatible`), where images of storage are compressed, too, if atomics cannot reach them
+pub fn has_page_control(info: &ImageInfo) -> bool {
+    let is_shared = info.modifier == Some(Y_TILED_GEN12_RC_CCS);
+    (is_shared || is_allowed(info) && info.usage.contains(Usage::COLOR_ATTACHMENT))
+        && info.samples == 1
+        && info.image_type == vk::ImageType::_2D
+        && !info.usage.intersects(Usage::STORAGE | Usage::HOST_TRANSFER)
+        && format::is_compressible(info.format)
+        && match &info.views {
+            ViewFormats::Own => true,
+            ViewFormats::Any => false,
+            ViewFormats::Listed(list) => list.iter().flatten().all(|&f| format::is_compressible(f)),
+        }
+}
+
+/// Whether blocks of colours of an image may be clear (CCS_D) on Gen9, where attachments use its control surface in the layouts of colour
+/// attachments alone. Images with levels or layers are plain.
+/// source: Mesa, isl_format.c (`isl_format_supports_ccs_d`), anv_image.c (`anv_layout_to_aux_state`)
+pub fn has_clear_control(info: &ImageInfo) -> bool {
+    is_allowed(info)
+        && info.samples == 1
+        && info.image_type == vk::ImageType::_2D
+        && (info.levels, info.layers) == (1, 1)
+        && info.usage.contains(Usage::COLOR_ATTACHMENT)
+        && matches!(info.format.info().block.bytes, 4 | 8 | 16)
+        && format::hw(info.format).is_some_and(|hw| hw.row.has(false, surface_format::Use::Render))
+}
+
+/// Whether blocks of an image with such a control surface may be clear in a layout; in others, the image holds all pixels.
+pub fn may_be_clear(layout: Api) -> bool {
+    matches!(layout, Api::COLOR_ATTACHMENT_OPTIMAL | Api::ATTACHMENT_OPTIMAL)
 }
 
 /// Bits of a pixel in the control surface of an image of several samples each of which is in its own slice.
@@ -110,6 +149,46 @@ impl DepthOperation {
     }
 }
 
+/// An operation on colours and their control surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColourOperation {
+    /// Marks all blocks as clear.
+    Clear,
+    /// Writes the colour of clear blocks to them.
+    Resolve,
+    /// Makes the control surface say nothing, so that it agrees with any image (Gen12).
+    Ambiguate,
+}
+
+impl ColourOperation {
+    /// Render Target Resolve Type, and Render Target Fast Clear Enable. source: genxml, 3DSTATE_PS
+    pub fn fields(self) -> (u32, bool) {
+        const RESOLVE_PARTIAL: u32 = 1;
+        const FAST_CLEAR_0: u32 = 2;
+        match self {
+            ColourOperation::Clear => (0, true),
+            ColourOperation::Resolve => (RESOLVE_PARTIAL, false),
+            ColourOperation::Ambiguate => (FAST_CLEAR_0, true),
+        }
+    }
+}
+
+/// Bits and pixels of an element of a control surface: two bits on Gen9, four on Gen12, for 32 bytes by four rows.
+/// source: Mesa, isl_format_layout.csv (GFX9_CCS_32BPP and so on)
+fn control_bits(generation: Generation) -> u32 {
+    match generation {
+        Generation::Gen9 => 2,
+        Generation::Gen12 => 4,
+    }
+}
+
+/// Size of the rectangle that an operation draws for an image of texels of so many bytes: parts of the image are pixels.
+/// source: Mesa, blorp_clear.c (`get_fast_clear_rect`)
+pub fn operation_rectangle(generation: Generation, size: [u32; 2], element_b: u32) -> [u32; 2] {
+    let align = [32 / element_b * 16, 4 * 32 / control_bits(generation)];
+    [0, 1].map(|k| size[k].next_multiple_of(align[k]) / (align[k] / 2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +219,33 @@ mod tests {
     fn samples_are_in_their_own_slices() {
         for (samples, right) in [(2, 0b10), (4, 0xe4), (8, 0xfac688), (16, 0xfedc_ba98_7654_3210)] {
             assert_eq!(own_slices(samples), right, "{samples}");
+        }
+    }
+
+    #[test]
+    fn operations_draw_parts_of_images_as_pixels() {
+        // source: IVB PRM volume 2, part 1, "MCS Buffer for Render Target(s)", as Mesa cites it: texels of 4 bytes are cleared in units
+        // of 128 by 64, and scaled by 64 by 32; Gen12 has half the rows.
+        let size = operation_rectangle(Generation::Gen9, [1920, 1080], 4);
+        assert_eq!(size, [1920 / 64, 1088 / 32]);
+        assert_eq!(operation_rectangle(Generation::Gen12, [1920, 1080], 4), [30, 1088 / 16]);
+        assert_eq!(operation_rectangle(Generation::Gen12, [1, 1], 16), [2, 2]);
+        assert_eq!(operation_rectangle(Generation::Gen12, [513, 33], 1), [1024 / 256, 64 / 16]);
+    }
+
+    #[test]
+    fn blocks_are_clear_where_only_the_render_cache_reaches_them() {
+        for (layout, right) in [
+            (Api::COLOR_ATTACHMENT_OPTIMAL, true),
+            (Api::ATTACHMENT_OPTIMAL, true),
+            (Api::GENERAL, false),
+            (Api::RENDERING_LOCAL_READ, false),
+            (Api::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT, false),
+            (Api::SHADER_READ_ONLY_OPTIMAL, false),
+            (Api::TRANSFER_DST_OPTIMAL, false),
+            (Api::PRESENT_SRC_KHR, false),
+        ] {
+            assert_eq!(may_be_clear(layout), right, "{layout:?}");
         }
     }
 

@@ -138,10 +138,11 @@ fn elements(
 }
 
 /// The bytes of a surface state.
-pub fn pack(state: &RenderSurfaceState) -> State {
+pub fn pack(generation: Generation, state: &RenderSurfaceState) -> State {
     let mut bytes = [0; STATE_B];
+    let revision = tepui_intel_packets::revision(generation);
     // Values that do not fit are those of resources that cannot be made: nothing is there.
-    if state.pack_into(&mut bytes).is_err() {
+    if state.pack_into_as(&mut bytes, revision).is_err() {
         return null_state();
     }
     bytes
@@ -158,7 +159,7 @@ pub fn buffer_state(generation: Generation, address: u64, size: u32, uniform: bo
     // Raw surfaces end with a double word.
     let unit = if uniform { UNIFORM_UNIT_B } else { 4 };
     let size = u64::from(size).next_multiple_of(u64::from(unit));
-    pack(&elements(generation, address, size, 1, RAW))
+    pack(generation, &elements(generation, address, size, 1, RAW))
 }
 
 /// Describes an image view.
@@ -171,7 +172,7 @@ pub fn view(device: &Device, info: &ViewInfo<'_, Intel>) -> Result<View> {
     let planes = surface::planes(info);
     let make = |plane: (usize, Format), role: Role| -> Result<Option<Bindless>> {
         let state = surface::state(generation, info, plane, role)?;
-        state.map(|s| Bindless::new(device, pack(&s))).transpose()
+        state.map(|s| Bindless::new(device, pack(generation, &s))).transpose()
     };
     let mut view = View { sampled: [None, None, None], storage: None, raw: None };
     if info.usage.intersects(U::SAMPLED | U::INPUT_ATTACHMENT) {
@@ -201,13 +202,16 @@ pub fn buffer_view(device: &Device, f: Format, address: u64, size: u64) -> Resul
             0 => return null_state(),
             n => elements(generation, address, n, element_b, number),
         };
-        pack(&RenderSurfaceState {
-            shader_channel_select_red: hw.swizzle[0],
-            shader_channel_select_green: hw.swizzle[1],
-            shader_channel_select_blue: hw.swizzle[2],
-            shader_channel_select_alpha: hw.swizzle[3],
-            ..state
-        })
+        pack(
+            generation,
+            &RenderSurfaceState {
+                shader_channel_select_red: hw.swizzle[0],
+                shader_channel_select_green: hw.swizzle[1],
+                shader_channel_select_blue: hw.swizzle[2],
+                shader_channel_select_alpha: hw.swizzle[3],
+                ..state
+            },
+        )
     };
     let raw = format::raw(element_b);
     Ok(View {

@@ -16,6 +16,7 @@ use tepui_vulkan_kit::{Recycled, Slab};
 use crate::encoder::Templates;
 use crate::kernel::{Bo, Kernel, PAGE_B, lock};
 use crate::meta::Meta;
+use crate::page_table::PageTable;
 use crate::pool::{Piece, Pool};
 use crate::space::Window;
 
@@ -95,12 +96,20 @@ pub struct Device {
     pub meta: Meta,
     /// Packets that draws fill in.
     pub templates: Templates,
+    /// The table of pages of compressed images, on Gen12.
+    pub page_table: Option<Arc<PageTable>>,
+    /// Version of the table that units know at most.
+    known_version: Mutex<u64>,
 }
 
 /// Offset of the batch that ends at once in [`Device::idle`].
 const IDLE_BATCH: u64 = 64;
-/// Offset of the first batch in it.
-const START_BATCH: u64 = 128;
+/// Offset of the batch that makes units forget entries of the table of pages.
+const FORGETTING_BATCH: u64 = 128;
+/// Offset of zeros in it, which nothing writes.
+const ZERO_COLOUR: u64 = 2048;
+/// Offset of the first batch in it, of less than 1,792 bytes.
+const START_BATCH: u64 = 256;
 
 impl Device {
     /// A device on a kernel's.
@@ -111,6 +120,10 @@ impl Device {
         let limits = Limits { chunk_b: CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
         let idle = Bo::new(&kernel, 1, Window::Data)?;
         idle.write(IDLE_BATCH, &MiBatchBufferEnd::default().pack().map_err(packet)?);
+        let page_table = match kernel.chip.generation {
+            Generation::Gen9 => None,
+            Generation::Gen12 => Some(PageTable::new(&kernel)?),
+        };
         let bindless = Pool::new(&kernel, Window::Bindless, CHUNK_B, STATE_B);
         // The first one: handles of null descriptors are 0.
         let null_surface = bindless.place(&crate::descriptor::null_state(), 0)?;
@@ -127,6 +140,8 @@ impl Device {
             null_surface,
             meta: Meta::default(),
             templates: Templates::new(kernel.chip.generation)?,
+            page_table,
+            known_version: Mutex::new(0),
             kernel,
         });
         crate::encoder::start(&device)?;
@@ -155,8 +170,27 @@ impl Device {
 
     /// Writes the batch that begins the context's work; returns its place. It is called once.
     pub fn start_batch(&self, bytes: &[u8]) -> (&Bo, u64) {
+        debug_assert!(START_BATCH + bytes.len() as u64 <= ZERO_COLOUR, "a long first batch");
         self.idle.write(START_BATCH, bytes);
         (&self.idle, START_BATCH)
+    }
+
+    /// Address of the colour of clear blocks, as a format and as words say it, of images that have none: zero.
+    pub fn zero_colour(&self) -> u64 {
+        self.idle.address + ZERO_COLOUR
+    }
+
+    /// The batch that makes units forget entries of the table of pages; `None` if they know the table as it is.
+    pub fn forgetting_batch(&self) -> Option<(&Bo, u64)> {
+        let version = self.page_table.as_ref()?.version();
+        let mut known = lock(&self.known_version);
+        (std::mem::replace(&mut *known, version) != version)
+            .then_some((&self.idle, FORGETTING_BATCH))
+    }
+
+    /// Writes the batch of [`Device::forgetting_batch`]. It is called once.
+    pub fn set_forgetting_batch(&self, bytes: &[u8]) {
+        self.idle.write(FORGETTING_BATCH, bytes);
     }
 
     /// Puts code where programs can run.

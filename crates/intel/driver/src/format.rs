@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use tepui_format::{Encoding, Format, Plane};
 use tepui_intel_chips::Generation;
-use tepui_intel_layout::Tiling;
 use tepui_intel_layout::surface_format::{self, SurfaceFormat, Use};
+use tepui_intel_layout::{Tiling, Y_TILED_GEN12_RC_CCS};
 use tepui_intel_packets::surface::ShaderChannelSelect as Channel;
 use tepui_vulkan::backend::FormatFeatures;
 use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F};
@@ -195,7 +195,7 @@ pub fn features(generation: Generation, f: Format) -> FormatFeatures {
 }
 
 /// The layouts in which images of a format may be shared, as DRM format modifiers, and the features of such images: rows of all
-/// that may be rows, tiles of colours that are one plane of texels. None of them is compressed.
+/// that may be rows, tiles of colours that are one plane of texels, on Gen12 also compressed ones.
 pub fn modifiers(generation: Generation, f: Format) -> Vec<(u64, F)> {
     let all = features(generation, f);
     let info = f.info();
@@ -204,9 +204,22 @@ pub fn modifiers(generation: Generation, f: Format) -> Vec<(u64, F)> {
         && !info.is_depth_or_stencil()
         && info.block.bytes.is_power_of_two();
     let tiled = if in_tiles { all.optimal } else { F::empty() };
+    let storage = F::STORAGE_IMAGE
+        | F::STORAGE_IMAGE_ATOMIC
+        | F::STORAGE_READ_WITHOUT_FORMAT
+        | F::STORAGE_WRITE_WITHOUT_FORMAT;
+    let compressed = match is_compressible(f) && generation == Generation::Gen12 {
+        true => tiled.difference(storage | F::HOST_IMAGE_TRANSFER),
+        false => F::empty(),
+    };
     let list = [(Tiling::Linear, all.linear), (Tiling::X, tiled), (Tiling::Y, tiled)];
-    let offered = list.into_iter().filter(|m| !m.1.is_empty());
-    offered.filter_map(|(t, f)| Some((t.drm_modifier()?, f))).collect()
+    let plain = list.into_iter().filter_map(|(t, f)| Some((t.drm_modifier()?, f)));
+    plain.chain([(Y_TILED_GEN12_RC_CCS, compressed)]).filter(|m| !m.1.is_empty()).collect()
+}
+
+/// Whether cache lines of colours of a format may be compressed on Gen12.
+pub fn is_compressible(f: Format) -> bool {
+    hw(f).is_some_and(|hw| hw.row.has(true, Use::Compress) && !is_padded(f))
 }
 
 /// Features of images of a colour format.

@@ -1,10 +1,13 @@
 //! Image layouts: planes of a Y′CbCr format, or one plane for each aspect.
 
+use std::sync::{Arc, OnceLock};
+
 use tepui_format::Format;
 use tepui_intel_chips::Generation;
-use tepui_intel_layout::aux::{Aux, AuxKind};
+use tepui_intel_layout::aux::{Aux, AuxKind, PAGE_B as TABLE_PAGE_B, PAGE_CCS_B, page_format};
 use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
+    Y_TILED_GEN12_RC_CCS,
 };
 use tepui_vulkan::backend::{ExplicitPlane, ImageInfo, PlaneMemory, SparseLayout, Subresource};
 use tepui_vulkan::host::HostCopy;
@@ -13,6 +16,7 @@ use tepui_vulkan::{Error, Result, vk};
 use crate::compression;
 use crate::format;
 use crate::kernel::PAGE_B;
+use crate::page_table::{Mapping, PageTable};
 
 /// A plane of an image.
 pub struct Plane {
@@ -30,6 +34,8 @@ pub struct Auxiliary {
     pub surface: Aux,
     /// First byte, from that of the plane on.
     pub offset: u64,
+    /// First byte of the colours of clear blocks, from that of the plane on; 0 if there are none.
+    pub clear_offset: u64,
 }
 
 /// The layout of an image.
@@ -38,7 +44,20 @@ pub struct Image {
     pub planes: Vec<Plane>,
     /// Bytes of all planes.
     pub size: u64,
+    /// The image's pages in the table that maps them to their control surface, once it is bound; none if they are not mapped.
+    mapping: OnceLock<Option<Mapped>>,
 }
+
+/// An image's pages in the table, and the address of the colour of its clear blocks.
+struct Mapped {
+    _pages: Mapping,
+    clear_colour: u64,
+}
+
+/// Bytes of the colour of clear blocks as units read it: four channels, and the texel. source: genxml, CLEAR_COLOR
+pub const CLEAR_COLOUR_B: u64 = 64;
+/// Offset in them of a word that says whether blocks may be clear.
+pub const CLEAR_FLAG: u64 = 32;
 
 /// Largest end of a plane in bytes: that of the GPU's addresses.
 const MAX_IMAGE_B: u64 = 1 << 47;
@@ -55,9 +74,9 @@ const SHARED: [Tiling; 3] = [Tiling::Y, Tiling::X, Tiling::Linear];
 
 /// The modifier of a list that suits an image best.
 pub fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
-    let mut usable =
-        SHARED.iter().filter(|&&t| is_usable(info, t)).filter_map(|t| t.drm_modifier());
-    usable.find(|m| list.contains(m))
+    let compressed = [Y_TILED_GEN12_RC_CCS].into_iter().filter(|_| is_shared_compressed(info));
+    let plain = SHARED.iter().filter(|&&t| is_usable(info, t)).filter_map(|t| t.drm_modifier());
+    compressed.chain(plain).find(|m| list.contains(m))
 }
 
 /// Whether an image may have a tiling that is shared: one-dimensional ones are rows.
@@ -65,15 +84,46 @@ fn is_usable(info: &ImageInfo, tiling: Tiling) -> bool {
     tiling == Tiling::Linear || info.image_type != vk::ImageType::_1D
 }
 
+/// Whether an image may be shared with a control surface.
+fn is_shared_compressed(info: &ImageInfo) -> bool {
+    let shared = ImageInfo { modifier: Some(Y_TILED_GEN12_RC_CCS), ..*info };
+    (info.levels, info.layers) == (1, 1) && compression::has_page_control(&shared)
+}
+
 /// An error of a layout that the application gives with a modifier.
 fn bad_plane(why: String) -> Error {
     Error::new(vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, why)
 }
 
+/// Checks the location of the control surface of a shared image against the one that the hardware will use; returns its first byte.
+/// source: drm_fourcc.h, `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`: 64 bytes for four tiles, which its pitch counts
+fn check_control(plane: &Plane, p: ExplicitPlane, surface: &Aux) -> Result<u64> {
+    let pitch = control_pitch(&plane.layout);
+    let is_after = p.offset >= plane.offset.saturating_add(plane.layout.size_B);
+    if !is_after || !p.offset.is_multiple_of(PAGE_CCS_B) {
+        return Err(bad_plane(format!("a control surface at {}", p.offset)));
+    }
+    if p.row_pitch != 0 && p.row_pitch != pitch {
+        return Err(bad_plane(format!("a control surface of {} bytes for {pitch}", p.row_pitch)));
+    }
+    let end = p.offset.checked_add(surface.size_B).filter(|&end| end <= MAX_IMAGE_B);
+    end.map(|_| p.offset).ok_or_else(|| bad_plane(format!("a control surface at {}", p.offset)))
+}
+
+/// Bytes of the control surface of a row of tiles.
+fn control_pitch(l: &Layout) -> u64 {
+    l.row_pitch_B / 512 * 64
+}
+
 /// Checks the location of a plane that the application has laid out against the layout that the hardware will use.
 fn check_explicit(l: &Layout, p: ExplicitPlane) -> Result<()> {
     let is_linear = l.desc().tiling == Tiling::Linear;
-    let alignment = if is_linear { LINEAR_ALIGNMENT } else { ALIGNMENT };
+    let has_pages = l.aux().is_some_and(|a| a.what == AuxKind::CcsOfPages);
+    let alignment = match (is_linear, has_pages) {
+        (true, _) => LINEAR_ALIGNMENT,
+        (_, true) => TABLE_PAGE_B,
+        _ => ALIGNMENT,
+    };
     if !p.offset.is_multiple_of(alignment) || is_linear && !p.row_pitch.is_multiple_of(alignment) {
         let why = format!("rows of {} bytes at {}, not multiples of", p.row_pitch, p.offset);
         return Err(bad_plane(format!("{why} {alignment}")));
@@ -93,6 +143,10 @@ fn check_explicit(l: &Layout, p: ExplicitPlane) -> Result<()> {
 }
 
 fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Tiling> {
+    let is_compressed = info.modifier == Some(Y_TILED_GEN12_RC_CCS);
+    if generation == Generation::Gen12 && is_compressed && is_shared_compressed(info) {
+        return Ok(Tiling::Y);
+    }
     if let Some(modifier) = info.modifier {
         let is = |&t: &Tiling| t.drm_modifier() == Some(modifier) && is_usable(info, t);
         let known = SHARED.into_iter().find(is);
@@ -113,8 +167,18 @@ fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Ti
 }
 
 /// The kind of auxiliary surface that a plane of an image has.
-fn kind(info: &ImageInfo, format: Format) -> Option<AuxKind> {
+fn kind(generation: Generation, info: &ImageInfo, format: Format) -> Option<AuxKind> {
     match ImageKind::of(format)? {
+        ImageKind::Colour
+            if generation == Generation::Gen12 && compression::has_page_control(info) =>
+        {
+            Some(AuxKind::CcsOfPages)
+        }
+        ImageKind::Colour
+            if generation == Generation::Gen9 && compression::has_clear_control(info) =>
+        {
+            Some(AuxKind::Ccs)
+        }
         ImageKind::Depth if compression::has_hierarchy(info) => Some(AuxKind::Hiz),
         ImageKind::Colour if compression::has_sample_control(info) => Some(AuxKind::Mcs),
         _ => None,
@@ -128,8 +192,10 @@ impl Image {
     /// When the hardware has no such image.
     pub fn new(generation: Generation, info: &ImageInfo) -> Result<Image> {
         let list = format::planes(info.format);
-        if let Some(e) = info.explicit.filter(|e| e.count as usize != list.len()) {
-            return Err(bad_plane(format!("{} layouts for {} planes", e.count, list.len())));
+        let is_shared = info.modifier == Some(Y_TILED_GEN12_RC_CCS);
+        let count = list.len() + usize::from(is_shared);
+        if let Some(e) = info.explicit.filter(|e| e.count as usize != count) {
+            return Err(bad_plane(format!("{} layouts for {count} planes", e.count)));
         }
         let mut planes = Vec::with_capacity(list.len());
         let mut size = 0;
@@ -160,7 +226,7 @@ impl Image {
                     levels: info.levels,
                 },
                 tiling: tiling(generation, info, format)?,
-                may_have_aux: kind(info, format).is_some(),
+                may_have_aux: kind(generation, info, format).is_some(),
                 linear_stride_B: stride,
             };
             let layout = match generation {
@@ -182,12 +248,86 @@ impl Image {
         // Auxiliary surfaces follow all planes, so that these are where they are without.
         for plane in &mut planes {
             if let Some(surface) = plane.layout.aux() {
-                let at = u64::next_multiple_of(size, ALIGNMENT);
-                size = at + surface.size_B;
-                plane.auxiliary = Some(Auxiliary { surface, offset: at - plane.offset });
+                let at = match info.explicit.filter(|_| is_shared) {
+                    Some(e) => check_control(plane, e.planes[1], &surface)?,
+                    None => u64::next_multiple_of(size, ALIGNMENT),
+                };
+                size = size.max(at + surface.size_B);
+                let offset = at - plane.offset;
+                let mut clear_offset = 0;
+                // Those that share an image know no colour.
+                if matches!(surface.what, AuxKind::CcsOfPages | AuxKind::Ccs) && !is_shared {
+                    // The colour in the image's format, and that of its texels as words.
+                    clear_offset = size - plane.offset;
+                    size += 2 * CLEAR_COLOUR_B;
+                }
+                plane.auxiliary = Some(Auxiliary { surface, offset, clear_offset });
             }
         }
-        Ok(Image { planes, size })
+        Ok(Image { planes, size, mapping: OnceLock::new() })
+    }
+
+    /// Maps the image's pages to their control surface, if they have one. `no_colour` is the address of the colour of clear blocks of
+    /// images without memory for it.
+    ///
+    /// # Errors
+    /// When there is no memory, or an image that is shared cannot be mapped.
+    pub fn map(
+        &self,
+        table: &Arc<PageTable>,
+        info: &ImageInfo,
+        address: u64,
+        no_colour: u64,
+    ) -> Result<()> {
+        let plane = &self.planes[0];
+        let control = self.page_surface();
+        let format = format::hw(info.format).and_then(|hw| page_format(hw.row.format));
+        if let (Some(control), Some(format)) = (control, format) {
+            let size = plane.layout.size_B;
+            let pages = table.map(address, address + control.offset, size, format)?;
+            if pages.is_none() && info.modifier.is_some() {
+                let why = "a compressed image at addresses that another one has in another way";
+                return Err(Error::device_memory(why));
+            }
+            let clear_colour = match control.clear_offset {
+                0 => no_colour,
+                offset => address + offset,
+            };
+            // An image is bound once.
+            let _ = self.mapping.set(pages.map(|_pages| Mapped { _pages, clear_colour }));
+        }
+        Ok(())
+    }
+
+    /// Address of the colour of clear blocks of an image whose cache lines are compressed.
+    pub fn clear_colour(&self) -> Option<u64> {
+        self.mapping.get()?.as_ref().map(|m| m.clear_colour)
+    }
+
+    /// Alignment of the image's address.
+    pub fn alignment(&self) -> u64 {
+        if self.page_surface().is_some() { TABLE_PAGE_B } else { ALIGNMENT }
+    }
+
+    /// The control surface of the image's pages, whether these are mapped or not.
+    fn page_surface(&self) -> Option<&Auxiliary> {
+        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::CcsOfPages)
+    }
+
+    /// The control surface of the image's cache lines, if these are compressed.
+    pub fn page_control(&self) -> Option<&Auxiliary> {
+        self.mapping.get()?.as_ref()?;
+        self.planes[0].auxiliary.as_ref()
+    }
+
+    /// The control surface of the image's blocks, which attachments use where these may be clear.
+    pub fn clear_control(&self) -> Option<&Auxiliary> {
+        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Ccs)
+    }
+
+    /// The auxiliary surface that all units use with the colours of the first plane, in all layouts.
+    pub fn control(&self) -> Option<&Auxiliary> {
+        self.sample_control().or_else(|| self.page_control())
     }
 
     /// The hierarchical depth buffer of the first plane.
@@ -209,6 +349,9 @@ impl Image {
     /// The plane that holds an aspect.
     pub fn plane(&self, aspect: vk::ImageAspectFlags) -> usize {
         use vk::ImageAspectFlags as A;
+        if aspect == A::MEMORY_PLANE_1_EXT && self.page_surface().is_some() {
+            return 1;
+        }
         let n = match aspect {
             A::STENCIL | A::PLANE_1 | A::MEMORY_PLANE_1_EXT => 1,
             A::PLANE_2 | A::MEMORY_PLANE_2_EXT => 2,
@@ -225,6 +368,15 @@ impl Image {
 
     /// Location of a level of a layer in a plane: linear images have rows, of tiled ones only pitches are told.
     pub fn subresource(&self, plane: usize, level: u32, layer: u32) -> Subresource {
+        if let (1, Some(control)) = (plane, self.page_surface()) {
+            let pitch = control_pitch(&self.planes[0].layout);
+            return Subresource {
+                offset: control.offset,
+                size: control.surface.size_B,
+                row_pitch: pitch,
+                ..Subresource::default()
+            };
+        }
         let l = &self.planes[plane].layout;
         let Some(at) = l.levels().get(level as usize) else { return Subresource::default() };
         let element_b = u64::from(l.element_B());
@@ -318,6 +470,35 @@ mod tests {
     }
 
     #[test]
+    fn control_surfaces_of_colours_follow_them() {
+        let usage = Usage::COLOR_ATTACHMENT | Usage::SAMPLED;
+        let of = info(Format::R8G8B8A8_UNORM, [1920, 1080, 1], usage);
+        // source: Mesa, isl.c: 240 by 270 elements of 8 by 4 pixels, in tiles of 128 by 128 elements, 128 bytes by 32 rows.
+        let image = Image::new(Generation::Gen9, &of).unwrap();
+        let control = image.clear_control().unwrap();
+        assert_eq!((control.surface.row_pitch_B, control.surface.size_B), (256, 3 * 32 * 256));
+        assert_eq!(control.offset, image.planes[0].layout.size_B);
+        assert_eq!(image.alignment(), ALIGNMENT);
+        // 127.5 pages of 64 KiB.
+        let image = Image::new(Generation::Gen12, &of).unwrap();
+        let control = image.planes[0].auxiliary.as_ref().unwrap();
+        assert_eq!((control.surface.size_B, image.alignment()), (128 * 256, 64 << 10));
+        assert_eq!(control.clear_offset, control.offset + control.surface.size_B);
+        assert_eq!(image.size, control.clear_offset + 2 * CLEAR_COLOUR_B);
+        // Nothing uses it before its pages are mapped.
+        assert!(image.page_control().is_none());
+        for plain in [
+            ImageInfo { usage: Usage::SAMPLED, ..of },
+            ImageInfo { views: ViewFormats::Any, usage: usage | Usage::STORAGE, ..of },
+            ImageInfo { flags: vk::ImageCreateFlags::ALIAS, ..of },
+            ImageInfo { usage: usage | Usage::HOST_TRANSFER, ..of },
+        ] {
+            let image = Image::new(Generation::Gen12, &plain).unwrap();
+            assert!(image.planes[0].auxiliary.is_none(), "{plain:?}");
+        }
+    }
+
+    #[test]
     fn images_that_are_not_for_commands_alone_are_plain() {
         let of = info(Format::D32_SFLOAT, [64, 64, 1], Usage::DEPTH_STENCIL_ATTACHMENT);
         for plain in [
@@ -360,6 +541,27 @@ mod tests {
             assert!(of(modifier, plane(u64::MAX - 4095, pitch)).is_err());
         }
         assert!(of(vendor | 4, None).is_err());
+        // The control surface is the second plane, with 64 bytes for four tiles: four tiles of 50 rows are two rows of those.
+        let modifier = Y_TILED_GEN12_RC_CCS;
+        let both = |at: u64, control: u64| {
+            let main = ExplicitPlane { offset: at, row_pitch: 512, ..ExplicitPlane::default() };
+            let control = ExplicitPlane { offset: control, row_pitch: 64, ..main };
+            let planes = [main, control, ExplicitPlane::default()];
+            of(modifier, Some(ExplicitPlanes { count: 2, planes }))
+        };
+        let image = both(0, 0x8100).unwrap();
+        assert_eq!((image.planes[0].layout.size_B, image.size), (512 * 64, 0x8100 + 256));
+        let control = image.plane(vk::ImageAspectFlags::MEMORY_PLANE_1_EXT);
+        let at = image.subresource(control, 0, 0);
+        assert_eq!((at.offset, at.row_pitch, at.size), (0x8100, 64, 256));
+        // Not in whole pages, within the image, and without the control surface.
+        assert!(both(4096, 0x10000).is_err() && both(0, 0x4000).is_err());
+        assert!(both(0, 0x8140).is_err() && of(modifier, plane(0, 512)).is_err());
+        let shared = of(modifier, None).unwrap();
+        assert_eq!((shared.alignment(), shared.clear_colour()), (64 << 10, None));
+        assert_eq!(best_modifier(&plain, &[0, vendor | 2, modifier]), Some(modifier));
+        let many = ImageInfo { levels: 2, ..plain };
+        assert_eq!(best_modifier(&many, &[modifier, 0]), Some(0));
         assert_eq!(best_modifier(&plain, &[0, vendor | 2, 7]), Some(vendor | 2));
         let row = ImageInfo { image_type: vk::ImageType::_1D, ..plain };
         assert_eq!(best_modifier(&row, &[vendor | 2, 0]), Some(0));

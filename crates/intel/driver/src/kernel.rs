@@ -11,6 +11,7 @@ pub use tepui_drm::lock;
 use tepui_drm::uapi::Direction;
 use tepui_drm::uapi::i915::{self as uapi, Ioctl, exec, exec_object};
 use tepui_intel_chips::Chip;
+use tepui_intel_layout::aux::PAGE_B as LARGE_PAGE_B;
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::arena::Mapped;
@@ -153,7 +154,10 @@ impl Kernel {
             });
         }
         let mut heaps = all.filter(|(w, _)| w.0 == window);
-        let at = heaps.find_map(|(_, heap)| lock(heap).take(bytes, PAGE_B));
+        // Images begin with a page of the table of their control surfaces.
+        let is_large = bytes > LARGE_PAGE_B && matches!(window, Window::Data | Window::Replay);
+        let align = if is_large { LARGE_PAGE_B } else { PAGE_B };
+        let at = heaps.find_map(|(_, heap)| lock(heap).take(bytes, align));
         at.ok_or_else(|| {
             Error::device_memory(format!("no {bytes} bytes of the window {window:?} are free"))
         })

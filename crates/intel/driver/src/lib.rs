@@ -5,7 +5,8 @@
 //! commands ─ runtime ─▶ encoder ─▶ batches, states, binding tables ─▶ kernel ─▶ i915 ioctls
 //! ```
 //!
-//! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses
+//! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses;
+//!   [`page_table`]: pages of images whose cache lines are compressed
 //! - [`device`]: memory that all of a device shares; [`pool`]: small pieces of it
 //! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`bind`]: places of descriptors
 //! - [`shader`]: programs; [`programs`]: those of a pipeline; [`meta`]: those of the driver's own
@@ -28,6 +29,7 @@ pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod meta;
+pub mod page_table;
 pub mod pool;
 pub mod programs;
 pub mod query;
@@ -41,10 +43,11 @@ use std::sync::Arc;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_intel_chips::Chip;
+use tepui_intel_layout::Y_TILED_GEN12_RC_CCS;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryPurpose,
-    MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest,
-    SamplerInfo, ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
+    Addresses, Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES,
+    MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId,
+    QueueRequest, SamplerInfo, ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
 };
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Immediate;
@@ -126,6 +129,10 @@ impl Backend for Intel {
 
     fn modifiers(physical: &Physical, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
         format::modifiers(physical.chip.generation, format)
+    }
+
+    fn has_control_plane(_physical: &Physical, modifier: u64) -> bool {
+        modifier == Y_TILED_GEN12_RC_CCS
     }
 
     fn open(physical: &Arc<Physical>, queues: &[QueueRequest]) -> Result<Arc<Device>> {
@@ -219,8 +226,19 @@ impl Backend for Intel {
         Image::new(device.generation(), info)
     }
 
+    fn bind_image(
+        device: &Arc<Device>,
+        image: &Image,
+        info: &ImageInfo,
+        addresses: &Addresses,
+    ) -> Result<()> {
+        let no_colour = device.zero_colour();
+        let map = |table| image.map(table, info, addresses[0], no_colour);
+        device.page_table.as_ref().map_or(Ok(()), map)
+    }
+
     fn image_size(image: &Image) -> (u64, u64) {
-        (image.size, image::ALIGNMENT)
+        (image.size, image.alignment())
     }
 
     fn is_rendered(device: &Arc<Device>, format: Format) -> bool {

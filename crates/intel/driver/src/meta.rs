@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tepui_intel_compiler::Options;
+use tepui_intel_compiler::{Options, replicated};
 use tepui_ir::Shader;
 use tepui_vulkan::Result;
 use tepui_vulkan_kit::Variants;
@@ -10,6 +10,7 @@ use tepui_vulkan_kit::builder::Words;
 use tepui_vulkan_meta::{Conventions, Program, view};
 
 use crate::bind::Sets;
+use crate::compression::ColourOperation;
 use crate::descriptor::{self, Sampler};
 use crate::device::Device;
 use crate::generate::Item;
@@ -20,6 +21,7 @@ use crate::shader::{Variant, compile_error};
 pub struct Meta {
     programs: Variants<Program, Arc<Variant>>,
     generators: Variants<Item, Arc<Variant>>,
+    operations: Variants<ColourOperation, Arc<Variant>>,
     /// Samplers that clamp to the edges: without a filter, and linear.
     samplers: [OnceLock<Sampler>; 2],
 }
@@ -42,6 +44,20 @@ impl Device {
     /// When it does not compile.
     pub fn generator(&self, item: Item) -> Result<Arc<Variant>> {
         self.meta.generators.get_or(&item, || self.own_program(item.program()))
+    }
+
+    /// The fragment program of an operation on colours.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn operation(&self, operation: ColourOperation) -> Result<Arc<Variant>> {
+        self.meta.operations.get_or(&operation, || {
+            let program = replicated::fill_with_ones(self.generation());
+            let program = program.map_err(|e| compile_error(&e))?;
+            let mut v = Variant::new(self, &program, Sets::Meta, false)?;
+            v.operation = Some(operation);
+            Ok(Arc::new(v))
+        })
     }
 
     fn own_program(&self, mut ir: Shader) -> Result<Arc<Variant>> {

@@ -18,6 +18,7 @@ use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::{Variants, variants};
 
 use crate::bind::{Places, Sets, placements};
+use crate::compression::ColourOperation;
 use crate::descriptor::buffer_state;
 use crate::device::Device;
 use crate::family::Intel;
@@ -56,6 +57,8 @@ pub struct Variant {
     pub has_barrier: bool,
     /// Invocations of a workgroup.
     pub workgroup: [u32; 3],
+    /// The operation on colours that draws with the program are.
+    pub operation: Option<ColourOperation>,
     registers: u16,
     /// Statistics of the compiler.
     stats: tepui_intel_compiler::Stats,
@@ -122,6 +125,7 @@ impl Variant {
             shared_bytes: p.shared_bytes,
             has_barrier: p.has_barrier,
             workgroup: p.workgroup_size,
+            operation: None,
             registers: p.map.shared_registers(),
             stats: p.stats,
             assembly: captures.then(text),

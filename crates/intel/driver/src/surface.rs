@@ -5,7 +5,7 @@
 use tepui_format::Format;
 use tepui_intel_chips::Generation;
 use tepui_intel_layout::aux::AuxKind;
-use tepui_intel_layout::{Dimension, Layout, Msaa, Tiling};
+use tepui_intel_layout::{Dimension, ImageLayout as _, Layout, Msaa, Tiling};
 use tepui_intel_packets::surface::{
     AuxiliarySurfaceMode, RenderSurfaceState, ShaderChannelSelect as Channel, SurfaceType, TileMode,
 };
@@ -16,7 +16,7 @@ use tepui_vulkan::{Error, Result, vk};
 use crate::encoder::mocs;
 use crate::family::Intel;
 use crate::format::{self, IDENTITY};
-use crate::image::Auxiliary;
+use crate::image::{Auxiliary, CLEAR_COLOUR_B};
 
 /// The unit that a surface state is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Part<'a> {
     pub layout: &'a Layout,
     /// The auxiliary surface that units use.
     pub auxiliary: Option<&'a Auxiliary>,
+    /// Address of the colour of clear blocks, if units read it in memory.
+    pub clear_colour: Option<u64>,
     /// GPU address of the plane.
     pub address: u64,
     /// Number of the format.
@@ -94,7 +96,8 @@ pub fn state(
     };
     let part = Part {
         layout: &v.image.planes[plane].layout,
-        auxiliary: v.image.sample_control(),
+        auxiliary: v.image.control(),
+        clear_colour: v.image.clear_colour(),
         address: v.addresses[plane],
         format: number,
         levels: [r.base_mip_level, r.level_count],
@@ -130,6 +133,10 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         _ => (levels.max(1) - 1, level),
     };
     let auxiliary = p.auxiliary.map(|a| (a, mode(generation, a.surface.what)));
+    // A table leads from pages to their control surface.
+    let in_state = p.auxiliary.filter(|a| a.surface.what != AuxKind::CcsOfPages);
+    let clear =
+        p.clear_colour.map(|at| at + if is_words(p.format, l) { CLEAR_COLOUR_B } else { 0 });
     let rows = shape.dimension == Dimension::D1 && l.desc().tiling == Tiling::Linear;
     RenderSurfaceState {
         surface_type,
@@ -170,12 +177,23 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         mocs: u32::from(mocs(generation)),
         surface_base_address: p.address,
         auxiliary_surface_mode: auxiliary.map_or(AuxiliarySurfaceMode::AuxNone, |a| a.1),
-        auxiliary_surface_base_address: auxiliary.map_or(0, |(a, _)| p.address + a.offset),
-        auxiliary_surface_pitch: auxiliary
-            .map_or(0, |(a, _)| (a.surface.row_pitch_B / AUXILIARY_TILE_B - 1) as u32),
-        auxiliary_surface_qpitch: auxiliary.map_or(0, |(a, _)| a.surface.qpitch_px >> 2),
+        auxiliary_surface_base_address: in_state.map_or(0, |a| p.address + a.offset),
+        auxiliary_surface_pitch: in_state
+            .map_or(0, |a| (a.surface.row_pitch_B / AUXILIARY_TILE_B - 1) as u32),
+        auxiliary_surface_qpitch: in_state.map_or(0, |a| a.surface.qpitch_px >> 2),
+        clear_value_address_enable: clear.is_some(),
+        clear_value_address: clear.unwrap_or(0),
         ..RenderSurfaceState::default()
     }
+}
+
+/// Offset in a surface state of Gen9 of the colour of clear blocks. source: genxml, RENDER_SURFACE_STATE, Red Clear Color
+pub const CLEAR_CHANNELS: u64 = 48;
+
+/// Whether a number is that of the unsigned format with texels of an image's size, as which copies see the image.
+fn is_words(number: u32, l: &Layout) -> bool {
+    let words = Format::uint_of_size(l.element_B()).and_then(format::hw);
+    words.is_some_and(|words| words.number == number)
 }
 
 /// Bytes of a row of an auxiliary surface's tiles, in which its pitch counts.
@@ -185,7 +203,9 @@ const AUXILIARY_TILE_B: u64 = 128;
 fn mode(generation: Generation, kind: AuxKind) -> AuxiliarySurfaceMode {
     match (generation, kind) {
         (Generation::Gen9, AuxKind::Mcs | AuxKind::Ccs) => AuxiliarySurfaceMode::AuxCcsD,
-        (Generation::Gen12, AuxKind::Mcs | AuxKind::Ccs) => AuxiliarySurfaceMode::AuxCcsE,
+        (Generation::Gen12, AuxKind::Mcs | AuxKind::Ccs) | (_, AuxKind::CcsOfPages) => {
+            AuxiliarySurfaceMode::AuxCcsE
+        }
         (_, AuxKind::Hiz) => AuxiliarySurfaceMode::AuxHiz,
     }
 }

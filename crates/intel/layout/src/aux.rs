@@ -3,8 +3,11 @@
 //! source: Mesa, isl.c (`isl_surf_get_hiz_surf`, `isl_surf_get_mcs_surf`, `isl_surf_get_ccs_surf`,
 //! `isl_choose_image_alignment_el`, `isl_tiling_get_info`).
 
+use tepui_format::Format;
+use tepui_format::info::{Encoding, Numeric};
 use tepui_layout::Dimension;
 
+use crate::layout::may_be_compressed;
 use crate::miptree::MiptreeDesc;
 use crate::{ImageKind, Layout, Msaa, Tiling};
 
@@ -28,6 +31,8 @@ pub enum AuxKind {
     Hiz,
     /// Compression and clear state of a colour image's cache lines: two bits for 128 bytes.
     Ccs,
+    /// The same on Gen12: four bits for 128 bytes, 256 bytes for each page of 64 KiB, which a table maps to them.
+    CcsOfPages,
     /// The slice that holds each sample of a pixel.
     Mcs,
 }
@@ -37,11 +42,16 @@ impl AuxKind {
     pub const fn name(self) -> &'static str {
         match self {
             AuxKind::Hiz => "HiZ",
-            AuxKind::Ccs => "CCS",
+            AuxKind::Ccs | AuxKind::CcsOfPages => "CCS",
             AuxKind::Mcs => "MCS",
         }
     }
 }
+
+/// Bytes of a page that an entry of Gen12's table maps. source: Mesa, intel_aux_map.c
+pub const PAGE_B: u64 = 64 << 10;
+/// Bytes of the control surface of a page.
+pub const PAGE_CCS_B: u64 = 256;
 
 /// Bytes and rows of a Y tile, the tiling of all auxiliary surfaces.
 const TILE_B: (u64, u64) = (128, 32);
@@ -52,6 +62,10 @@ impl Layout {
         let desc = self.desc();
         if !desc.may_have_aux {
             return None;
+        }
+        if self.has_table && may_be_compressed(desc, self.kind) {
+            let size_B = self.size_B.div_ceil(PAGE_B) * PAGE_CCS_B;
+            return Some(Aux { what: AuxKind::CcsOfPages, row_pitch_B: 0, qpitch_px: 0, size_B });
         }
         let shape = &desc.shape;
         let block = shape.format.info().block;
@@ -107,5 +121,94 @@ impl Layout {
             qpitch_px: laid.qpitch_el * tree.block.1,
             size_B: tree.size_B(&laid, row_pitch_B),
         })
+    }
+}
+
+/// The bits of an entry of Gen12's table that say how pages of a format in Y tiles are compressed; `None` if they are not.
+///
+/// source: Mesa, isl.c (`isl_format_get_aux_map_encoding`), intel_aux_map.c (`intel_aux_map_format_bits`, `get_bpp_encoding`).
+pub fn page_format(format: Format) -> Option<u64> {
+    const Y_TILES: u64 = 1 << 52;
+    let info = format.info();
+    let Encoding::Plain(list) = &info.encoding else { return None };
+    let first = list.as_slice().first()?;
+    let bits = list.as_slice().iter().map(|c| c.bits).max()?;
+    let code = match (bits, first.numeric) {
+        (16, Numeric::Sfloat) => 0x10,
+        (32, Numeric::Sfloat) => 0x11,
+        (32, Numeric::Sint) => 0x12,
+        (32, Numeric::Uint) => 0x13,
+        (16, Numeric::Unorm) => 0x14,
+        (16, Numeric::Snorm) => 0x15,
+        (16, Numeric::Sint) => 0x16,
+        (16, Numeric::Uint) => 0x17,
+        (10, Numeric::Unorm) => 0x18,
+        (10, Numeric::Uint) => 0x1a,
+        (..=8, Numeric::Unorm | Numeric::Srgb) => 0x0a,
+        (8, Numeric::Snorm) => 0x1b,
+        (8, Numeric::Sint) => 0x1c,
+        (8, Numeric::Uint) => 0x1d,
+        (11, Numeric::Ufloat) => 0x1e,
+        _ => return None,
+    };
+    let size = match info.block.bytes {
+        1 => 4,
+        2 => 0,
+        4 => 5,
+        8 => 6,
+        16 => 7,
+        _ => return None,
+    };
+    Some(code << 58 | size << 54 | Y_TILES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ImageDesc;
+
+    #[test]
+    fn pages_of_gen12_have_256_bytes_of_control_surface() {
+        // source: Mesa, isl.c (`isl_calc_row_pitch_alignment`): 1920 texels of 4 bytes are 15 rows of 512 bytes, 1080 rows 34 tiles.
+        let desc = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Y, 1920, 1080);
+        let layout = Layout::of_gen12(&desc).unwrap();
+        assert_eq!((layout.row_pitch_B, layout.size_B), (7680, 7680 * 1088));
+        let aux = layout.aux().unwrap();
+        // 8,355,840 bytes are 127.5 pages.
+        assert_eq!((aux.what, aux.size_B), (AuxKind::CcsOfPages, 128 * 256));
+        // 70 texels of 4 bytes are three tiles, of 128 bytes, and four where they may be compressed.
+        let small = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Y, 70, 50);
+        assert_eq!(Layout::of_gen12(&small).unwrap().row_pitch_B, 512);
+        let plain = ImageDesc { may_have_aux: false, ..small };
+        let plain = Layout::of_gen12(&plain).unwrap();
+        assert_eq!((plain.row_pitch_B, plain.aux()), (384, None));
+        assert_eq!(Layout::new(&small).unwrap().row_pitch_B, 384);
+        let blocks = ImageDesc::new_2d(Format::BC1_RGB_UNORM_BLOCK, Tiling::Y, 70, 50);
+        assert_eq!(Layout::of_gen12(&blocks).unwrap().aux(), None);
+    }
+
+    #[test]
+    fn formats_of_pages_are_those_of_isl() {
+        // source: Mesa, isl.c (`isl_format_get_aux_map_encoding`), intel_aux_map.c (`get_bpp_encoding`)
+        for (format, code, size) in [
+            (Format::R8G8B8A8_UNORM, 0x0a, 5),
+            (Format::B8G8R8A8_SRGB, 0x0a, 5),
+            (Format::R32G32B32A32_SFLOAT, 0x11, 7),
+            (Format::R16G16B16A16_SFLOAT, 0x10, 6),
+            (Format::R16_UINT, 0x17, 0),
+            (Format::R8_SNORM, 0x1b, 4),
+            (Format::R5G6B5_UNORM_PACK16, 0x0a, 0),
+            (Format::A2B10G10R10_UINT_PACK32, 0x1a, 5),
+            (Format::B10G11R11_UFLOAT_PACK32, 0x1e, 5),
+            (Format::R32_SINT, 0x12, 5),
+        ] {
+            assert_eq!(page_format(format), Some(code << 58 | size << 54 | 1 << 52), "{format}");
+        }
+        assert_eq!(page_format(Format::BC1_RGB_UNORM_BLOCK), None);
+        let compressed = crate::surface_format::TABLE
+            .iter()
+            .filter(|row| row.has(true, crate::surface_format::Use::Compress));
+        assert!(compressed.clone().count() > 40);
+        assert!(compressed.clone().all(|row| page_format(row.format).is_some()));
     }
 }

@@ -7,6 +7,10 @@ use tepui_format::info::{Component, Encoding};
 use tepui_layout::Shape;
 use tepui_tiling::AddressBits;
 
+/// The DRM format modifier of images in Y tiles whose cache lines are compressed, with a control surface as their second plane, of
+/// Gen12. source: drm_fourcc.h, `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`
+pub const Y_TILED_GEN12_RC_CCS: u64 = 0x01 << 56 | 6;
+
 /// The arrangement of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tiling {

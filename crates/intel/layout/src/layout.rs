@@ -45,6 +45,8 @@ pub struct Layout {
     levels: Vec<Level>,
     /// Total height of the surface in rows of elements.
     height_el: u64,
+    /// Whether a table maps pages of colours to their control surface, as on Gen12.
+    pub(crate) has_table: bool,
 }
 
 /// One mip level.
@@ -69,12 +71,14 @@ impl Layout {
         Layout::with(desc, align_el, Tiling::W)
     }
 
-    /// Computes the layout of an image without auxiliary surface on Gen12.
+    /// Computes the layout of an image on Gen12.
     ///
     /// # Errors
     /// A rule of the hardware that the image breaks.
     pub fn of_gen12(desc: &ImageDesc) -> Result<Layout, LayoutError> {
-        Layout::with(desc, align_gen12_el, Tiling::Y)
+        let mut layout = Layout::with(desc, align_gen12_el, Tiling::Y)?;
+        layout.has_table = true;
+        Ok(layout)
     }
 
     /// Computes the layout of an image whose levels have an alignment in elements, where stencil has a tiling.
@@ -85,6 +89,12 @@ impl Layout {
     ) -> Result<Layout, LayoutError> {
         let kind = check(desc, stencil)?;
         let shape = &desc.shape;
+        let is_gen12 = stencil == Tiling::Y;
+        let pitch_align_B = match is_gen12 && may_be_compressed(desc, kind) {
+            // source: Mesa, isl.c (`isl_calc_row_pitch_alignment`): of other pitches fast clears clear the wrong part.
+            true => COMPRESSED_PITCH_B,
+            false => 1,
+        };
         let msaa = match (shape.samples, kind) {
             (1, _) => Msaa::None,
             (_, ImageKind::Colour) => Msaa::Array,
@@ -122,7 +132,7 @@ impl Layout {
             tile_B: desc.tiling.physical(block.bytes),
         };
         let (laid, row_pitch_B, size_B) =
-            if is_rows { rows(&tree, block.bytes) } else { image(desc, &tree)? };
+            if is_rows { rows(&tree, block.bytes) } else { image(desc, &tree, pitch_align_B)? };
         if size_B > MAX_SIZE_B {
             return Err(LayoutError::Size { size_B });
         }
@@ -164,6 +174,7 @@ impl Layout {
             },
             levels,
             height_el: laid.height_el,
+            has_table: false,
         })
     }
 
@@ -252,6 +263,20 @@ impl Layout {
         let height = u32::try_from(self.height_el).map_err(too_large)?;
         Plane::new(order, element_B, (width, height), (tile.w, tile.h), tile_row_B)
     }
+}
+
+/// Alignment of the pitch of colours of which cache lines may be compressed on Gen12: four tiles.
+const COMPRESSED_PITCH_B: u64 = 512;
+
+/// Whether cache lines of an image may be compressed: those of texels of one sample in Y tiles.
+/// source: Mesa, isl.c (`isl_surf_supports_ccs`).
+pub(crate) fn may_be_compressed(desc: &ImageDesc, kind: ImageKind) -> bool {
+    let block = desc.shape.format.info().block;
+    desc.may_have_aux
+        && kind == ImageKind::Colour
+        && desc.shape.samples == 1
+        && desc.tiling == Tiling::Y
+        && block.width_px * block.height_px == 1
 }
 
 /// Whether levels and layers are consecutive rows: linear 1D images.
@@ -387,9 +412,13 @@ fn rows(tree: &MiptreeDesc, element_B: u32) -> (MiptreeLayout, u64, u64) {
 }
 
 /// Levels and layers of 2D and 3D images.
-fn image(desc: &ImageDesc, tree: &MiptreeDesc) -> Result<(MiptreeLayout, u64, u64), LayoutError> {
+fn image(
+    desc: &ImageDesc,
+    tree: &MiptreeDesc,
+    pitch_align_B: u64,
+) -> Result<(MiptreeLayout, u64, u64), LayoutError> {
     let laid = tree.lay_out();
-    let least_B = tree.pitch_B(&laid);
+    let least_B = tree.pitch_B(&laid).next_multiple_of(pitch_align_B);
     let pitch_B = match desc.linear_stride_B {
         Some(stride_B) if u64::from(stride_B) < least_B => {
             let rule = StrideRule::TooShort;

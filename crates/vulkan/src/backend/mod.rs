@@ -78,6 +78,12 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// DRM format modifiers with which images of a format can be shared between devices, and the features of such images.
     fn modifiers(physical: &Self::Physical, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)>;
 
+    /// Whether images with a DRM format modifier have a plane after those of the format, which says how these are compressed. They have
+    /// two dimensions, one level, one layer, and views of formats with the modifier.
+    fn has_control_plane(_physical: &Self::Physical, _modifier: u64) -> bool {
+        false
+    }
+
     /// Opens a device with queues.
     fn open(physical: &Arc<Self::Physical>, queues: &[QueueRequest]) -> Result<Self::Device>;
 
@@ -149,6 +155,16 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
     /// Lays out an image.
     fn image(device: &Self::Device, info: &ImageInfo) -> Result<Self::Image>;
+
+    /// Tells that an image that is bound as a whole has its addresses, before anything uses it.
+    fn bind_image(
+        _device: &Self::Device,
+        _image: &Self::Image,
+        _info: &ImageInfo,
+        _addresses: &Addresses,
+    ) -> Result<()> {
+        Ok(())
+    }
 
     /// Bytes and alignment of an image.
     fn image_size(image: &Self::Image) -> (u64, u64);

@@ -291,7 +291,7 @@ fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
                 put(at.unwrap_or(0), &solid.0.to_le_bytes());
             }
         }
-        let image = gpu.image_in(spec, (Tiling::Compressed.drm_modifier(), 0), &memory)?;
+        let image = gpu.image_in(spec, (Tiling::Compressed.drm_modifier(), &[(0, 0)]), &memory)?;
         let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);
         let before = read(&image)?;
         let expected_before = with_rectangle(SIZE_PX, colour, [0; 4], &[]);
@@ -307,9 +307,18 @@ fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
 }
 
 /// A layout that Intel's GPUs share with displays and other devices: the modifier, and bytes and rows of a tile.
-/// source: drm_fourcc.h, `DRM_FORMAT_MOD_LINEAR`, `I915_FORMAT_MOD_X_TILED`, `I915_FORMAT_MOD_Y_TILED`
-const SHARED: [(&str, u64, [u32; 2]); 3] =
-    [("rows", 0, [64, 1]), ("x_tiles", 1 << 56 | 1, [512, 8]), ("y_tiles", 1 << 56 | 2, [128, 32])];
+/// source: drm_fourcc.h, `DRM_FORMAT_MOD_LINEAR`, `I915_FORMAT_MOD_X_TILED`, `I915_FORMAT_MOD_Y_TILED`,
+/// `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`
+const SHARED: [(&str, u64, [u32; 2]); 4] = [
+    ("rows", 0, [64, 1]),
+    ("x_tiles", 1 << 56 | 1, [512, 8]),
+    ("y_tiles", 1 << 56 | 2, [128, 32]),
+    ("compressed_y_tiles", COMPRESSED_Y_TILES, [128, 32]),
+];
+/// Y tiles, four of which have 64 bytes of a control surface in a second plane. Zeros there say that they are not compressed.
+const COMPRESSED_Y_TILES: u64 = 1 << 56 | 6;
+/// First byte of the second plane in memory: a page of the table that maps the first one to it.
+const CONTROL: usize = 64 << 10;
 
 /// An image in one of [`SHARED`], whose memory the host fills. A copy overwrites a part of it, and another copy reads it.
 fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
@@ -319,7 +328,9 @@ fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
         let gpu = bench.gpu;
         let [width, height] = SIZE_PX;
         let spec = target(&named("R8G8B8A8_UNORM"), Shape::D2, [width, height, 1]);
-        let pitch = (4 * width).next_multiple_of(tile[0]);
+        let is_compressed = modifier == COMPRESSED_Y_TILES;
+        let pitch_align = if is_compressed { 4 * tile[0] } else { tile[0] };
+        let pitch = (4 * width).next_multiple_of(pitch_align);
         let colour = |x: u32, y: u32| (0x1_0001 * (1 + x)) ^ (y << 8);
         let mut memory = vec![0u8; (pitch * height.next_multiple_of(tile[1])) as usize];
         for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
@@ -335,7 +346,12 @@ fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
             } as usize;
             memory[at..at + 4].copy_from_slice(&colour(x, y).to_le_bytes());
         }
-        let image = gpu.image_in(spec, (modifier, pitch.into()), &memory)?;
+        let mut planes = vec![(0, pitch.into())];
+        if is_compressed {
+            planes.push((CONTROL as u64, u64::from(pitch / 512 * 64)));
+            memory.resize(CONTROL + 256, 0);
+        }
+        let image = gpu.image_in(spec, (modifier, &planes), &memory)?;
         let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);
         let before = read(&image)?;
         let expected_before = with_rectangle(SIZE_PX, colour, [0; 4], &[]);

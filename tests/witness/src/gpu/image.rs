@@ -365,15 +365,21 @@ impl Gpu {
         Ok(image)
     }
 
-    /// An image with the layout that a DRM format modifier and the bytes of a row say, in memory that the host has written.
+    /// An image with the layout that a DRM format modifier, and the first byte and the bytes of a row of each plane say, in memory that
+    /// the host has written.
     pub fn image_in(
         &self,
         spec: ImageSpec,
-        (modifier, row_pitch): (u64, u64),
+        (modifier, planes): (u64, &[(u64, u64)]),
         memory: &[u8],
     ) -> Result<Image> {
         self.require(ext::image_drm_format_modifier::NAME)?;
-        let planes = [vk::SubresourceLayout { row_pitch, ..Default::default() }];
+        let layout = |&(offset, row_pitch): &(u64, u64)| vk::SubresourceLayout {
+            offset,
+            row_pitch,
+            ..Default::default()
+        };
+        let planes: Vec<_> = planes.iter().map(layout).collect();
         let mut explicit = vk::ImageDrmFormatModifierExplicitCreateInfoEXT::default()
             .drm_format_modifier(modifier)
             .plane_layouts(&planes);

@@ -3,15 +3,27 @@
 use std::sync::Arc;
 
 use tepui_format::Format;
-use tepui_vulkan::backend::{Attachment, ImageInfo, ImageRef, MAX_PLANES, Rendering, ViewFormats};
+use tepui_format::texel::TexelCodec;
+use tepui_intel_chips::Generation;
+use tepui_intel_layout::ImageLayout as _;
+use tepui_intel_layout::aux::{Aux, AuxKind};
+use tepui_intel_packets::mi::MiCopyMemMem;
+use tepui_vulkan::backend::{
+    Attachment, Condition, ImageInfo, ImageRef, MAX_PLANES, Rendering, ViewFormats,
+};
 use tepui_vulkan::dependency::{Dependency, ImageDependency};
-use tepui_vulkan::{Result, vk};
+use tepui_vulkan::state::GraphicsState;
+use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
-use crate::compression::{begins, own_slices};
+use super::meta::DrawnRectangle;
+use super::rendering::clear_control;
+use crate::compression::{ColourOperation, begins, may_be_clear, operation_rectangle, own_slices};
 use crate::family::Intel;
-use crate::flush::{Flush, of_dependency};
-use crate::image::Image;
+use crate::flush::{Flush, Mode, of_dependency};
+use crate::format::{IDENTITY, hw};
+use crate::image::{CLEAR_COLOUR_B, CLEAR_FLAG, Image};
+use crate::surface::CLEAR_CHANNELS;
 
 /// A multisample control surface as an image of numbers, a pixel for each of the image's.
 pub fn control_info(of: &ImageInfo) -> ImageInfo {
@@ -32,25 +44,200 @@ pub fn control_info(of: &ImageInfo) -> ImageInfo {
 impl Encoder {
     /// Operations on auxiliary surfaces of colour images that transitions of a dependency lead to.
     pub(super) fn transitions_of_colour(&mut self, d: &Dependency<Intel>) -> Result<()> {
-        for i in d.images.iter().filter(|i| begins(i.old_layout)) {
-            if let Some(control) = i.image.sample_control() {
-                let address = i.addresses[0] + control.offset;
-                self.separate_samples(i, address)?;
-                // What uses the image after the dependency uses its auxiliary surface, too.
-                self.hardware.pending |= of_dependency(self.device.generation(), d)
-                    | Flush::RENDER
-                    | Flush::TEXTURES
-                    | Flush::STALL;
+        for i in d.images.iter().filter(|i| i.range.aspect_mask.intersects(COLOURS)) {
+            let [from, to] = i.transfer.map_or([false; 2], |t| [t.from, t.to].map(is_external));
+            // Pixels of others do not begin here.
+            let is_new = begins(i.old_layout) && !(from && i.info.modifier.is_some());
+            if let Some(control) = i.image.control().filter(|_| is_new) {
+                if control.surface.what == AuxKind::CcsOfPages {
+                    self.begin_pages(i)?;
+                } else {
+                    self.fill_control(i, control_info(&i.info), own_slices(i.info.samples))?;
+                }
+            } else if i.image.clear_control().is_some() && is_new {
+                self.begin_clears(i)?;
+            } else if may_be_clear(i.old_layout) && !may_be_clear(i.new_layout) {
+                self.resolve_clears(&part(i, 0))?;
+            } else if to && i.info.modifier.is_some() && i.image.page_control().is_some() {
+                // Others know no colour of clear blocks, which the hardware makes of zeros. source: Mesa, isl_drm.c: the modifier has none
+                self.operate_on_colour(vec![part(i, 0)], ColourOperation::Resolve, None, None)?;
+            } else {
+                continue;
             }
+            // What uses the image after the dependency uses its auxiliary surface, too.
+            self.hardware.pending |= of_dependency(self.device.generation(), d)
+                | Flush::RENDER
+                | Flush::TEXTURES
+                | Flush::STALL;
         }
         Ok(())
     }
 
-    /// Makes the control surface at an address say that all samples are in their own slices: a clear of it as an image.
+    /// Makes the control surface of an image say that no block is clear, and the colour of clear blocks zero.
     ///
-    /// source: Mesa, blorp_clear.c (`blorp_mcs_ambiguate`)
-    fn separate_samples(&mut self, i: &ImageDependency<Intel>, address: u64) -> Result<()> {
-        let info = control_info(&i.info);
+    /// source: Mesa, blorp_clear.c (`blorp_ccs_ambiguate`): Gen9 has no operation for it
+    fn begin_clears(&mut self, i: &ImageDependency<Intel>) -> Result<()> {
+        let Some(control) = i.image.clear_control() else { return Ok(()) };
+        self.fill_control(i, words_info(&i.info, &control.surface), 0)?;
+        self.select(Mode::Graphics)?;
+        self.flush()?;
+        self.store_clear_colour(&part(i, 0), [0; 4])?;
+        self.store_word(i.addresses[0] + control.clear_offset + CLEAR_FLAG, 0)
+    }
+
+    /// Writes the colour of clear blocks to an image whose blocks may be clear: a word in memory says whether any is.
+    pub(super) fn resolve_clears(&mut self, to: &ImageRef<Intel>) -> Result<()> {
+        let Some(control) = to.image.clear_control() else { return Ok(()) };
+        let address = to.addresses[0] + control.clear_offset + CLEAR_FLAG;
+        let condition = Condition { address, inverted: false };
+        let part = ImageRef { level: 0, layer: 0, layers: 1, format: to.info.format, ..clone(to) };
+        self.operate_on_colour(vec![part], ColourOperation::Resolve, None, Some(condition))?;
+        self.store_word(address, 0)
+    }
+
+    /// Copies the colour of clear blocks to the surface state of an attachment.
+    ///
+    /// source: Mesa, genX_cmd_buffer.c (`genX_copy_fast_clear_dwords`)
+    pub(super) fn load_clear_colour(&mut self, a: &Attachment<Intel>, state: u64) -> Result<()> {
+        let Some(control) = clear_control(a) else { return Ok(()) };
+        let from = a.image.addresses[0] + control.clear_offset;
+        for channel in 0..4 {
+            self.emit(&MiCopyMemMem {
+                destination_memory_address: state + CLEAR_CHANNELS + 4 * channel,
+                source_memory_address: from + 4 * channel,
+                ..MiCopyMemMem::default()
+            })?;
+        }
+        self.hardware.pending |= Flush::STATE | Flush::TEXTURES;
+        Ok(())
+    }
+
+    /// Makes the control surface of levels and layers say that nothing is compressed, and the colour of clear blocks zero.
+    ///
+    /// source: Mesa, genX_cmd_buffer.c (`transition_color_buffer`)
+    fn begin_pages(&mut self, i: &ImageDependency<Intel>) -> Result<()> {
+        let r = &i.range;
+        let parts =
+            (r.base_mip_level..r.base_mip_level + r.level_count).map(|level| part(i, level));
+        self.operate_on_colour(parts.collect(), ColourOperation::Ambiguate, Some([0; 4]), None)
+    }
+
+    /// Clears colour attachments of a rendering by marking their blocks, where that can be; returns those that it cleared, a bit each.
+    pub(super) fn fast_clears_of_colours(&mut self, r: &Rendering<Intel>) -> Result<u8> {
+        let mut cleared = 0;
+        for (k, a) in r.colours.iter().enumerate() {
+            let Some(a) = a.as_ref().filter(|a| is_fast_clear(r, a)) else { continue };
+            let part = ImageRef { layers: 1, ..clone(&a.image) };
+            // That of images in several parts is zero always: they share it.
+            let colour = Some(a.clear).filter(|_| is_single(&a.image.info));
+            let flag = a.image.image.clear_control().map(|c| part.addresses[0] + c.clear_offset);
+            self.operate_on_colour(vec![part], ColourOperation::Clear, colour, None)?;
+            if let Some(colour) = flag {
+                self.store_word(colour + CLEAR_FLAG, 1)?;
+            }
+            cleared |= 1 << k;
+        }
+        Ok(cleared)
+    }
+
+    /// Executes an operation on parts of an image with a control surface, which get a colour of clear blocks before.
+    ///
+    /// source: Mesa, blorp_clear.c (`blorp_fast_clear`, `blorp_ccs_resolve`), genX_cmd_buffer.c (`cmd_buffer_update_color_aux_op`): flushes
+    fn operate_on_colour(
+        &mut self,
+        parts: Vec<ImageRef<Intel>>,
+        operation: ColourOperation,
+        colour: Option<[u32; 4]>,
+        condition: Option<Condition>,
+    ) -> Result<()> {
+        let generation = self.device.generation();
+        let around = match generation {
+            Generation::Gen9 => Flush::RENDER | Flush::STALL,
+            Generation::Gen12 => Flush::RENDER | Flush::STALL | Flush::TILE | Flush::DEPTH_STALL,
+        };
+        self.hardware.pending |= around | Flush::TEXTURES;
+        self.select(Mode::Graphics)?;
+        self.flush()?;
+        if let (Some(colour), Some(first)) = (colour, parts.first()) {
+            self.store_clear_colour(first, colour)?;
+        }
+        let fragment = self.device.operation(operation)?;
+        for part in parts {
+            let element_b = part.image.planes[0].layout.element_B();
+            let [width, height] = operation_rectangle(generation, part.extent(), element_b);
+            let rect = vk::Rect2D {
+                offset: vk::Offset2D { x: 0, y: 0 },
+                extent: vk::Extent2D { width, height },
+            };
+            let layers = part.layers;
+            let attachment = Attachment {
+                image: Arc::new(part),
+                layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
+                load: vk::AttachmentLoadOp::LOAD,
+                store: vk::AttachmentStoreOp::STORE,
+                clear: [0; 4],
+                resolve: None,
+            };
+            self.begin(&Rendering {
+                area: rect,
+                layers,
+                view_mask: 0,
+                colours: vec![Some(attachment)],
+                depth: None,
+                stencil: None,
+                samples: 1,
+            })?;
+            let rectangle = DrawnRectangle {
+                words: &[],
+                bindings: &[],
+                state: &GraphicsState::default(),
+                rect,
+                depth: 0.0,
+                layers: (0, layers),
+                view_mask: 0,
+                condition,
+            };
+            self.draw_rectangle(&rectangle, fragment.clone())?;
+        }
+        self.targets = None;
+        // The hardware converts the colour of a clear in memory, which surface states point to.
+        self.hardware.pending |= around | Flush::STATE;
+        Ok(())
+    }
+
+    /// Writes the colour of an image's clear blocks, as units read it in the image's format and in that of its words.
+    ///
+    /// source: genxml, CLEAR_COLOR; ICL PRM volume 9, "State Caching", as Mesa cites it: it is a part of surface states
+    fn store_clear_colour(&mut self, part: &ImageRef<Intel>, colour: [u32; 4]) -> Result<()> {
+        let image = part.image.clone();
+        let control = image.page_control().or_else(|| image.clear_control());
+        let Some(control) = control else { return Ok(()) };
+        if control.clear_offset == 0 {
+            return Ok(());
+        }
+        let at = part.addresses[0] + control.clear_offset;
+        let texel = texel(part.info.format, colour)?;
+        let words = [0, 32, 64, 96].map(|shift| (texel >> shift) as u32);
+        for (at, channels) in [(at, colour), (at + CLEAR_COLOUR_B, words)] {
+            for (word, value) in (0..).zip(channels.into_iter().chain([words[0], words[1]])) {
+                self.store_word(at + 4 * word, value)?;
+            }
+        }
+        self.hardware.pending |= Flush::STATE | Flush::TEXTURES;
+        Ok(())
+    }
+
+    /// Fills the control surface of layers with a texel: a clear of it as an image.
+    ///
+    /// source: Mesa, blorp_clear.c (`blorp_mcs_ambiguate`, `blorp_ccs_ambiguate`)
+    fn fill_control(
+        &mut self,
+        i: &ImageDependency<Intel>,
+        info: ImageInfo,
+        pixel: u64,
+    ) -> Result<()> {
+        let plane = &i.image.planes[0];
+        let address = i.addresses[0] + plane.auxiliary.as_ref().map_or(0, |a| a.offset);
         let image = ImageRef {
             image: Arc::new(Image::new(self.device.generation(), &info)?),
             info,
@@ -62,7 +249,6 @@ impl Encoder {
             layers: i.range.layer_count,
         };
         let (layers, [width, height, _]) = (image.layers, info.extent);
-        let pixel = own_slices(i.info.samples);
         let attachment = Attachment {
             image: Arc::new(image),
             layout: vk::ImageLayout::TRANSFER_DST_OPTIMAL,
@@ -88,6 +274,88 @@ impl Encoder {
         self.targets = None;
         Ok(())
     }
+}
+
+/// The control surface of clear blocks as an image of words, 16 bytes each.
+fn words_info(of: &ImageInfo, surface: &Aux) -> ImageInfo {
+    let rows = surface.size_B / surface.row_pitch_B.max(1);
+    ImageInfo {
+        format: Format::R32G32B32A32_UINT,
+        extent: [(surface.row_pitch_B / 16) as u32, rows as u32, 1],
+        usage: vk::ImageUsageFlags::TRANSFER_DST,
+        views: ViewFormats::Own,
+        ..*of
+    }
+}
+
+/// Whether a queue family is that of another device or another API.
+fn is_external(family: u32) -> bool {
+    matches!(family, vk::QUEUE_FAMILY_EXTERNAL | vk::QUEUE_FAMILY_FOREIGN_EXT)
+}
+
+/// Aspects of colours.
+const COLOURS: vk::ImageAspectFlags = vk::ImageAspectFlags::COLOR;
+
+/// A level of the layers of a dependency.
+fn part(i: &ImageDependency<Intel>, level: u32) -> ImageRef<Intel> {
+    ImageRef {
+        image: i.image.clone(),
+        info: i.info,
+        addresses: i.addresses,
+        plane: 0,
+        format: i.info.format,
+        level,
+        layer: i.range.base_array_layer,
+        layers: i.range.layer_count,
+    }
+}
+
+/// A texel of a colour.
+fn texel(format: Format, colour: [u32; 4]) -> Result<u128> {
+    let unknown = |_| Error::unsupported(format!("clears of {format}"));
+    let codec = TexelCodec::new(format).map_err(unknown)?;
+    Ok(match format.info().numeric().is_integer() {
+        true => codec.pack_u32(colour),
+        false => codec.pack_f32(colour.map(f32::from_bits)),
+    })
+}
+
+fn clone(i: &ImageRef<Intel>) -> ImageRef<Intel> {
+    ImageRef { image: i.image.clone(), ..*i }
+}
+
+/// Whether an image has one level and one layer, of which alone any colour is that of clear blocks.
+fn is_single(info: &ImageInfo) -> bool {
+    info.levels == 1 && info.layers == 1
+}
+
+/// Largest side in pixels of images of at most 32 bits that are not cleared fast: Wa_18020603990.
+const MAX_SLOW_PX: u32 = 256;
+
+/// Whether an attachment's clear at the beginning of a rendering marks blocks: one of the first level of the first layer as a whole. Clear
+/// blocks have one colour in an image, and views of other formats do not have it but for zero.
+///
+/// source: Mesa, anv_image.c (`anv_can_fast_clear_color`, `anv_layout_to_fast_clear_type`)
+fn is_fast_clear(r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
+    let i = &a.image;
+    let of_pages = i.image.page_control().is_some_and(|c| c.clear_offset != 0);
+    let [width, height] = i.extent();
+    let is_whole = (r.area.offset.x, r.area.offset.y) == (0, 0)
+        && r.area.extent.width >= width
+        && r.area.extent.height >= height;
+    let is_first = i.level == 0 && i.layer == 0 && r.layers <= 1 && r.view_mask <= 1;
+    let is_small =
+        of_pages && i.info.format.info().block.bytes <= 4 && width.max(height) <= MAX_SLOW_PX;
+    let is_plain = i.format == i.info.format
+        && i.info.views == ViewFormats::Own
+        && is_single(&i.info)
+        && hw(i.format).is_some_and(|hw| hw.swizzle == IDENTITY);
+    a.load == vk::AttachmentLoadOp::CLEAR
+        && (of_pages || clear_control(a).is_some())
+        && is_whole
+        && is_first
+        && !is_small
+        && (is_plain || a.clear == [0; 4])
 }
 
 #[cfg(test)]

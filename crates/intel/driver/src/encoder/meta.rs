@@ -7,9 +7,9 @@ use std::sync::Arc;
 use tepui_intel_compiler::set_memory::sampled;
 use tepui_intel_layout::{ImageKind, ImageLayout, Layout, Msaa, Tiling};
 use tepui_sysval::Words as _;
-use tepui_vulkan::backend::{Attachment, Counts, Dispatch, Draw, Rendering};
-use tepui_vulkan::command::{BindPoint, MAX_PUSH, VertexBuffer};
-use tepui_vulkan::state::{Groups, MAX_VERTEX};
+use tepui_vulkan::backend::{Attachment, Condition, Counts, Dispatch, Draw, Rendering};
+use tepui_vulkan::command::{BindPoint, IndexBuffer, MAX_PUSH, VertexBuffer};
+use tepui_vulkan::state::{GraphicsState, Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
 use tepui_vulkan_meta::{
@@ -27,13 +27,39 @@ use crate::family::Intel;
 use crate::flush::Flush;
 use crate::format::{self, IDENTITY};
 use crate::graphics::Causes;
+use crate::graphics::vertex::RECTANGLES;
 use crate::programs::Programs;
 use crate::shader::Variant;
 use crate::surface::{Part, Role, channels, of_part};
 
+/// A rectangle that a fragment program draws in the current rendering.
+pub struct DrawnRectangle<'a> {
+    /// The program's words.
+    pub words: &'a [u32],
+    /// Its bindings of set 0.
+    pub bindings: &'a [Binding<'a, Intel>],
+    /// Samples, depth and stencil tests.
+    pub state: &'a GraphicsState,
+    /// Pixels.
+    pub rect: vk::Rect2D,
+    /// Depth of all pixels.
+    pub depth: f32,
+    /// First layer and layers, if there are no views.
+    pub layers: (u32, u32),
+    /// Views that are drawn, a bit each.
+    pub view_mask: u32,
+    /// Condition of the draw.
+    pub condition: Option<Condition>,
+}
+
 /// Layout of a level's plane.
 fn layout<'a>(level: &Level<'a, Intel>) -> &'a Layout {
     &level.image.planes[level.plane].layout
+}
+
+/// Whether memory holds the texels of a level: nothing is compressed, and pixels have one sample.
+fn is_in_memory(level: &Level<'_, Intel>) -> bool {
+    layout(level).msaa == Msaa::None && level.image.page_control().is_none()
 }
 
 /// Texels of a level in memory.
@@ -65,7 +91,8 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
     let hw = format::hw(view.format).ok_or_else(unknown)?;
     let part = Part {
         layout: layout(&view.of),
-        auxiliary: view.of.image.sample_control(),
+        auxiliary: view.of.image.control(),
+        clear_colour: view.of.image.clear_colour(),
         address: view.of.addresses[view.of.plane],
         format: hw.number,
         levels: [view.of.level, 1],
@@ -80,7 +107,8 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
         },
         min_lod: 0.0,
     };
-    Ok((pack(&of_part(device.generation(), &part, role)), sampler))
+    let generation = device.generation();
+    Ok((pack(generation, &of_part(generation, &part, role)), sampler))
 }
 
 impl Encoder {
@@ -121,6 +149,88 @@ impl Encoder {
         set.pushed[RECORDS] = records;
         set.addresses[STATES] = self.upload_surfaces(&states)?;
         Ok(point)
+    }
+
+    /// Draws a rectangle with a fragment program in the current rendering.
+    pub(super) fn draw_rectangle(
+        &mut self,
+        r: &DrawnRectangle<'_>,
+        fragment: Arc<Variant>,
+    ) -> Result<()> {
+        let set = self.meta_set(r.bindings)?;
+        let Some(targets) = &self.targets else { return Ok(()) };
+        let size = [
+            targets.area.offset.x.max(0) as u32 + targets.area.extent.width,
+            targets.area.offset.y.max(0) as u32 + targets.area.extent.height,
+        ];
+        let mut programs = Programs::default();
+        programs.stages[0] = Some(self.device.meta(Program::RectangleVertices)?);
+        // Operations on colours are rectangles of the hardware, others strips.
+        let is_operation = fragment.operation.is_some();
+        programs.stages[4] = Some(fragment);
+        let place = match self.graphics.packets.find(None, Some(&programs)) {
+            Some(place) => place,
+            None => self.link(None, programs)?,
+        };
+        let mut push = [0; MAX_PUSH];
+        let mut state = r.state.clone();
+        let mut index = None;
+        let mut counts = Counts { count: 4, ..Counts::default() };
+        state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
+        if is_operation {
+            state.topology = RECTANGLES;
+            // Lower right, lower left, upper left.
+            let corners = self.upload_state(&[3, 2, 0], 64)?;
+            index = Some(IndexBuffer {
+                address: corners.address,
+                size: 3,
+                index_bytes: 1,
+                is_sparse: false,
+            });
+            counts = Counts { count: 3, indexed: true, ..counts };
+        }
+        state.viewports[0] = vk::Viewport {
+            x: 0.0,
+            y: 0.0,
+            width: size[0] as f32,
+            height: size[1] as f32,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        };
+        state.scissors[0] = r.rect;
+        // A view is the layer of its number.
+        let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
+        let all = (r.view_mask == 0).then_some(r.layers);
+        for (layer, layers) in all.into_iter().chain(views) {
+            let mut corners = RectangleWords::new(r.rect, size, r.depth, layer);
+            if is_operation {
+                // In pixels.
+                corners.corners = [0.0, 0.0, size[0] as f32, size[1] as f32];
+            }
+            let words = DrawWords::new(r.words, corners);
+            push[..words.bytes().len()].copy_from_slice(words.bytes());
+            // The application's state comes back with its next draw.
+            self.graphics.changed.0 = Groups::all();
+            let parts = Parts {
+                state: &state,
+                sets: &set,
+                pushed: &PushedSets::default(),
+                push: &push,
+                rebinds: true,
+                pushes: true,
+                buffers: &[VertexBuffer::default(); MAX_VERTEX],
+                index,
+                views: 0,
+                condition: r.condition,
+                is_counted: false,
+                feedback: None,
+            };
+            let counts = Counts { instances: layers, ..counts };
+            self.draw_parts(place, &parts, &Draw::Direct(counts))?;
+        }
+        self.graphics.changed.0 = Groups::all();
+        self.graphics.causes |= Causes::all();
+        Ok(())
     }
 }
 
@@ -178,7 +288,7 @@ impl MetaEncoder for Encoder {
     }
 
     fn reads<'a>(&self, level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
-        if layout(level).msaa == Msaa::None {
+        if is_in_memory(level) {
             return in_memory(level);
         }
         let (view, packing) = as_words(level)?;
@@ -187,7 +297,7 @@ impl MetaEncoder for Encoder {
 
     fn writes<'a>(&self, level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
         let l = layout(level);
-        if l.msaa == Msaa::None {
+        if is_in_memory(level) {
             return in_memory(level);
         }
         let own = level.as_array(level.format);
@@ -210,60 +320,18 @@ impl MetaEncoder for Encoder {
     }
 
     fn draw(&mut self, r: &Rectangle<'_, Intel>) -> Result<()> {
-        let set = self.meta_set(r.bindings)?;
-        let Some(targets) = &self.targets else { return Ok(()) };
-        let size = [
-            targets.area.offset.x.max(0) as u32 + targets.area.extent.width,
-            targets.area.offset.y.max(0) as u32 + targets.area.extent.height,
-        ];
-        let mut programs = Programs::default();
-        programs.stages[0] = Some(self.device.meta(Program::RectangleVertices)?);
-        programs.stages[4] = Some(self.device.meta(r.fragment)?);
-        let place = match self.graphics.packets.find(None, Some(&programs)) {
-            Some(place) => place,
-            None => self.link(None, programs)?,
+        let fragment = self.device.meta(r.fragment)?;
+        let rectangle = DrawnRectangle {
+            words: r.words,
+            bindings: r.bindings,
+            state: &r.state,
+            rect: r.rect,
+            depth: r.depth,
+            layers: (r.layer, r.layers),
+            view_mask: r.view_mask,
+            condition: r.condition,
         };
-        let mut push = [0; MAX_PUSH];
-        let mut state = r.state.clone();
-        state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
-        state.viewports[0] = vk::Viewport {
-            x: 0.0,
-            y: 0.0,
-            width: size[0] as f32,
-            height: size[1] as f32,
-            min_depth: 0.0,
-            max_depth: 1.0,
-        };
-        state.scissors[0] = r.rect;
-        // A view is the layer of its number.
-        let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
-        let all = (r.view_mask == 0).then_some((r.layer, r.layers));
-        for (layer, layers) in all.into_iter().chain(views) {
-            let corners = RectangleWords::new(r.rect, size, r.depth, layer);
-            let words = DrawWords::new(r.words, corners);
-            push[..words.bytes().len()].copy_from_slice(words.bytes());
-            // The application's state comes back with its next draw.
-            self.graphics.changed.0 = Groups::all();
-            let parts = Parts {
-                state: &state,
-                sets: &set,
-                pushed: &PushedSets::default(),
-                push: &push,
-                rebinds: true,
-                pushes: true,
-                buffers: &[VertexBuffer::default(); MAX_VERTEX],
-                index: None,
-                views: 0,
-                condition: r.condition,
-                is_counted: false,
-                feedback: None,
-            };
-            let counts = Counts { count: 4, instances: layers, ..Counts::default() };
-            self.draw_parts(place, &parts, &Draw::Direct(counts))?;
-        }
-        self.graphics.changed.0 = Groups::all();
-        self.graphics.causes |= Causes::all();
-        Ok(())
+        self.draw_rectangle(&rectangle, fragment)
     }
 
     fn render(

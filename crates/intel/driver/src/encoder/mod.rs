@@ -27,12 +27,14 @@ mod vertex_ranges;
 use std::sync::Arc;
 
 use tepui_intel_chips::Generation;
-use tepui_intel_packets::mi::{MiBatchBufferEnd, MiLoadRegisterImm, MiStoreDataImm};
+use tepui_intel_packets::mi::{
+    MiBatchBufferEnd, MiLoadRegisterImm, MiSemaphoreWait, MiStoreDataImm, SemaphoreCompare,
+};
 use tepui_intel_packets::pixel::{
     State3dAaLineParameters, State3dSamplePattern, State3dWmChromakey, State3dWmHzOp,
 };
 use tepui_intel_packets::raster::State3dDrawingRectangle;
-use tepui_intel_packets::state::{Pipeline, PipelineSelect};
+use tepui_intel_packets::state::{PipeControl, Pipeline, PipelineSelect, PostSyncOperation};
 use tepui_intel_packets::{Packet, Revision};
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Result, vk};
@@ -259,6 +261,24 @@ fn registers(generation: Generation) -> &'static [(u64, u32)] {
     }
 }
 
+/// Address of the table of pages of compressed images. source: genxml, GFX_AUX_TABLE_BASE_ADDR
+const PAGE_TABLE: u64 = 0x4200;
+/// Makes units forget its entries, until it reads 0. source: genxml, GFX_CCS_AUX_INV
+const FORGET_PAGES: u64 = 0x4208;
+
+/// Makes units forget entries of the table of pages, and waits until they have.
+/// source: Mesa, genX_cmd_buffer.c (`invalidate_aux_map`)
+fn forget_pages(out: &mut Out) -> Result<()> {
+    out.put(&set_register(FORGET_PAGES, 1))?;
+    out.put(&MiSemaphoreWait {
+        compare_operation: SemaphoreCompare::SadEqualSdd,
+        wait_mode: true,
+        register_poll_mode: true,
+        semaphore_address: FORGET_PAGES,
+        ..MiSemaphoreWait::default()
+    })
+}
+
 /// Sets the state that command buffers do not set.
 ///
 /// # Errors
@@ -272,6 +292,23 @@ pub fn start(device: &Arc<Device>) -> Result<()> {
     })?;
     for &(register, value) in registers(device.generation()) {
         out.put(&set_register(register, value))?;
+    }
+    if let Some(table) = &device.page_table {
+        for (register, value) in [(0, table.address), (4, table.address >> 32)] {
+            out.put(&set_register(PAGE_TABLE + register, value as u32))?;
+        }
+        forget_pages(&mut out)?;
+        let mut batch = Out::new(device.generation());
+        // source: Mesa, genX_cmd_buffer.c (`emit_apply_pipe_flushes`): the engine is idle.
+        batch.put(&PipeControl {
+            command_streamer_stall_enable: true,
+            post_sync_operation: PostSyncOperation::WriteImmediateData,
+            address: device.dropped_word(),
+            ..PipeControl::default()
+        })?;
+        forget_pages(&mut batch)?;
+        batch.put(&MiBatchBufferEnd::default())?;
+        device.set_forgetting_batch(&batch.bytes);
     }
     out.put(&State3dAaLineParameters::default())?;
     // The rectangle clips nothing: scissors do.
@@ -310,6 +347,10 @@ pub fn submit(
     }
     if batches.is_empty() {
         batches.push(device.idle_batch());
+    }
+    // What units remember of images that were at the same addresses before counts no more.
+    if let Some(batch) = device.forgetting_batch() {
+        batches.insert(0, batch);
     }
     let last = batches.len() - 1;
     for (k, &batch) in batches.iter().enumerate() {

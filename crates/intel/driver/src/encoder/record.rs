@@ -248,6 +248,8 @@ impl backend::Encoder<Intel> for Encoder {
         // Resolves at the end of a rendering have no barrier of the application's on either side.
         let written = Flush::RENDER | Flush::DEPTH | Flush::STALL;
         self.hardware.pending |= written | Flush::TEXTURES;
+        // The image may be in the layout of an attachment, and is written without its control surface.
+        self.resolve_clears(to)?;
         resolve::region(self, from, to, region, mode)?;
         if region.dst_subresource.aspect_mask.contains(vk::ImageAspectFlags::DEPTH) {
             self.depth_resolve = None;

@@ -2,19 +2,22 @@
 
 use tepui_format::Format;
 use tepui_intel_chips::Generation;
+use tepui_intel_packets::Packet as _;
 use tepui_intel_packets::surface::{RenderSurfaceState, SurfaceType, TileMode};
-use tepui_vulkan::backend::{ImageRef, Rendering};
+use tepui_vulkan::backend::{Attachment, Rendering};
 use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::clear;
 
 use super::Encoder;
 use super::hardware::Partition;
+use crate::compression::may_be_clear;
 use crate::device::packet;
 use crate::family::Intel;
 use crate::flush::Mode;
 use crate::format;
 use crate::graphics::Causes;
+use crate::image::Auxiliary;
 use crate::surface::{self, Part, Role};
 
 /// The rendering that draws go to.
@@ -38,13 +41,21 @@ pub struct Targets {
     pub by_location: Option<[u64; MAX_COLOURS]>,
 }
 
+/// The control surface of an attachment's blocks that may be clear.
+pub(super) fn clear_control(a: &Attachment<Intel>) -> Option<&Auxiliary> {
+    a.image.image.clear_control().filter(|_| may_be_clear(a.layout))
+}
+
 /// The surface state of a colour attachment.
-fn target(generation: Generation, a: &ImageRef<Intel>) -> Result<RenderSurfaceState> {
+fn target(generation: Generation, a: &Attachment<Intel>) -> Result<RenderSurfaceState> {
+    let of_clears = clear_control(a);
+    let a = &a.image;
     let hw = format::hw(a.format)
         .ok_or_else(|| Error::unsupported(format!("colour attachments of {}", a.format)))?;
     let part = Part {
         layout: &a.image.planes[a.plane].layout,
-        auxiliary: a.image.sample_control(),
+        auxiliary: a.image.control().or(of_clears),
+        clear_colour: a.image.clear_colour(),
         address: a.addresses[a.plane],
         format: hw.number,
         levels: [a.level, 1],
@@ -64,6 +75,7 @@ impl Encoder {
     /// When an attachment cannot be rendered to, or there is no memory.
     pub(super) fn begin(&mut self, r: &Rendering<Intel>) -> Result<()> {
         let generation = self.device.generation();
+        let fast_colours = self.fast_clears_of_colours(r)?;
         let end = |start: i32, size: u32| (start.max(0) as u32).saturating_add(size).max(1);
         let size =
             [end(r.area.offset.x, r.area.extent.width), end(r.area.offset.y, r.area.extent.height)];
@@ -94,8 +106,11 @@ impl Encoder {
         };
         for (k, a) in r.colours.iter().enumerate().take(MAX_COLOURS) {
             if let Some(a) = a {
-                let state = target(generation, &a.image)?.pack().map_err(packet)?;
+                let mut state = [0; RenderSurfaceState::SIZE_BYTES];
+                let packed = target(generation, a)?.pack_into_as(&mut state, self.revision);
+                packed.map_err(packet)?;
                 targets.states[k] = self.upload_surfaces(&state)?;
+                self.load_clear_colour(a, targets.states[k])?;
                 targets.colours |= 1 << k;
             }
         }
@@ -105,6 +120,7 @@ impl Encoder {
         let fast = self.fast_clear_of_depth(r)?;
         self.depth_and_stencil(r.depth.as_ref(), r.stencil.as_ref())?;
         let mut clears = clear::Clear::of_loads(r);
+        clears.colours &= !fast_colours;
         if fast {
             clears.depth = None;
         }

@@ -8,6 +8,7 @@ use tepui_intel_packets::pixel::{
 use tepui_vulkan::Result;
 
 use super::{Context, Out};
+use crate::compression::ColourOperation;
 use crate::space;
 
 /// The largest coordinate of a sample.
@@ -47,6 +48,7 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
         false => (pointer(v.programs.first()), (0, 0), (0, 0)),
     };
     let (scratch, log2) = c.scratch[4];
+    let (resolve, clear) = v.operation.map_or((0, false), ColourOperation::fields);
     out.put(&State3dPs {
         kernel_start_pointer_0: zero.0,
         kernel_start_pointer_1: one.0,
@@ -66,6 +68,8 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
         push_constant_enable: v.shared_registers() > 0,
         // source: Mesa, intel_device_info.c (`max_threads_per_psd`)
         maximum_number_of_threads_per_psd: 64 - 1,
+        render_target_resolve_type: resolve,
+        render_target_fast_clear_enable: clear,
         ..State3dPs::default()
     })
 }

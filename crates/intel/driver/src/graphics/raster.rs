@@ -17,13 +17,19 @@ fn provoking(c: &Context<'_>) -> [u32; 3] {
     if c.state.provoking_last { [2, 1, 2] } else { [1, 0, 0] }
 }
 
+/// Whether positions are pixels: those of rectangles of operations on colours.
+fn in_pixels(c: &Context<'_>) -> bool {
+    c.fragment.is_some_and(|(v, _)| v.operation.is_some())
+}
+
 /// 3DSTATE_CLIP.
 pub fn clip(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let info = c.outputs;
     let [fan, line, triangle] = provoking(c);
     out.put(&State3dClip {
         statistics_enable: c.statistics,
-        clip_enable: true,
+        clip_enable: !in_pixels(c),
+        perspective_divide_disable: in_pixels(c),
         early_cull_enable: true,
         // Depth begins at 0; the other range takes OpenGL's mode.
         api_mode: !c.state.negative_one_to_one,
@@ -50,7 +56,7 @@ pub fn clip(c: &Context<'_>, out: &mut Out) -> Result<()> {
 pub fn sf(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let [fan, line, triangle] = provoking(c);
     out.put(&State3dSf {
-        viewport_transform_enable: true,
+        viewport_transform_enable: !in_pixels(c),
         statistics_enable: c.statistics,
         point_width: 1.0,
         // False takes it from vertices.

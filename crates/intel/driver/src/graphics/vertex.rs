@@ -36,6 +36,9 @@ pub fn restart(c: &Context<'_>, out: &mut Out) -> Result<()> {
     })
 }
 
+/// Rectangles of three vertices, the last of which is the upper left one: the API has none.
+pub const RECTANGLES: vk::PrimitiveTopology = vk::PrimitiveTopology::from_raw(i32::MAX);
+
 /// source: genxml, `3D_Prim_Topo_Type`
 pub fn topology(c: &Context<'_>, out: &mut Out) -> Result<()> {
     use vk::PrimitiveTopology as T;
@@ -50,6 +53,7 @@ pub fn topology(c: &Context<'_>, out: &mut Out) -> Result<()> {
         T::LINE_STRIP_WITH_ADJACENCY => 10,
         T::TRIANGLE_LIST_WITH_ADJACENCY => 11,
         T::TRIANGLE_STRIP_WITH_ADJACENCY => 12,
+        RECTANGLES => 15,
         T::PATCH_LIST => 31 + c.state.patch_points,
         other => {
             return Err(Error::unsupported(format!("primitives of kind {}", other.as_raw())));
