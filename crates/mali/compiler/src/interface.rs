@@ -122,6 +122,14 @@ pub enum FauWord {
         /// Number that is added.
         offset: bool,
     },
+    /// For the number of an instance with which an attribute is fetched: the mask of the instance's number in its draw, or the factor of
+    /// the first instance, which is added ([`Options::adds_first_instance`](crate::Options::adds_first_instance)).
+    Instances {
+        /// Location of the attribute.
+        location: u8,
+        /// The factor.
+        factor: bool,
+    },
     /// The conversion descriptor of a render target, for reads of the tile buffer.
     TileConversion(u8),
     /// A word of the address of the push constants in memory, for offsets that are not known before.

@@ -45,6 +45,7 @@ use tepui_passes::{
     side_effects, uniform_operands, vectorise,
 };
 use tepui_regalloc::Error as RegistersError;
+use tepui_sysval::SystemValue;
 
 /// Minimum number of registers that a limit can leave.
 const MIN_REGISTERS: u16 = 16;
@@ -66,6 +67,9 @@ pub struct Options<'a> {
     pub each_sample: bool,
     /// The resource table of vertex attributes: the one of location N has the index N.
     pub attribute_table: u8,
+    /// Attributes are fetched from the first instance on, which only the GPU knows, by [`FauWord::Instances`]; their descriptors begin at
+    /// instance 0. Vertex shaders that run as compute programs always do so.
+    pub adds_first_instance: bool,
     /// Words at the start of fast-access uniforms that are the driver's own.
     pub reserved_fau: u8,
     /// Words of uniform buffers that the driver can put into fast-access uniforms.
@@ -122,10 +126,35 @@ impl Program {
 /// A snapshot of the program after a pass, for the debug callback.
 pub type Snapshot<'a> = tepui_backend::Snapshot<'a, Valhall>;
 
-/// Words of uniform buffers that [`prepare`] has moved to the driver's data, in their order there.
+/// Words of uniform buffers that [`prepare`] has moved to the driver's data, after what the shader reads there itself.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
+    /// Byte of the first one.
+    first_byte: u32,
     words: Vec<FauWord>,
+}
+
+impl Prepared {
+    /// The word at an offset of the driver's data.
+    fn word(&self, offset: u32) -> FauWord {
+        let moved = offset.checked_sub(self.first_byte).map(|byte| byte as usize / 4);
+        let word = moved.and_then(|at| self.words.get(at)).copied();
+        word.unwrap_or(FauWord::System(SystemValue::Driver { offset }, 0))
+    }
+}
+
+/// End of what a shader reads of the driver's data, in bytes, rounded up to whole words.
+fn driver_bytes(s: &Shader) -> u32 {
+    let mut end = 0;
+    s.walk(|s, _, i| {
+        if let (Op::LoadUniform, Attrs::Mem(m)) = (s.insts[i].op, &s.insts[i].attrs)
+            && let Some(at) = s.as_const(s.arg(i, 0))
+        {
+            let first = (at as u32).saturating_add_signed(m.offset);
+            end = end.max(first.saturating_add(s.ty(s.result(i)).size_bytes()));
+        }
+    });
+    end.saturating_add(3) & !3
 }
 
 /// Runs the passes on the IR that come before selection. `after` sees the shader after each.
@@ -173,13 +202,14 @@ pub fn prepare(
 fn push(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Prepared {
     let mut words = Vec::new();
     if options.pushed_words == 0 {
-        return Prepared { words };
+        return Prepared::default();
     }
+    let first_byte = driver_bytes(s);
     let budget = push_words::Budget {
         words: options.pushed_words,
         granule: GRANULE,
         ranges: MAX_RANGES,
-        first_byte: 0,
+        first_byte,
     };
     let mut ranges = Vec::new();
     p.with(s, "push_words", |s| {
@@ -194,7 +224,7 @@ fn push(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Prepared
         words.extend((0..r.words).map(of));
     }
     p.run(s, "dce");
-    Prepared { words }
+    Prepared { first_byte, words }
 }
 
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
@@ -292,10 +322,11 @@ fn back_end(
     };
     let request = Request {
         layout,
-        pushed: &prepared.words,
+        pushed: prepared,
         part: Part::Whole,
         attribute_table: options.attribute_table,
         pushes_addresses: options.pushes_addresses,
+        adds_first_instance: options.adds_first_instance || s.info.stage == Stage::Compute,
         each_sample: options.each_sample,
         value_locations: options.names,
     };

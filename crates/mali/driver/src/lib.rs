@@ -146,8 +146,11 @@ impl Backend for Mali {
         &device.kernel.node
     }
 
-    fn memory_types(_device: &Arc<Device>, _user: &MemoryUser<'_>) -> u32 {
-        limits::MEMORY_TYPES
+    fn memory_types(_device: &Arc<Device>, user: &MemoryUser<'_>) -> u32 {
+        match user {
+            MemoryUser::File(_) => 1 << limits::MEMORY_COMBINED,
+            _ => limits::MEMORY_TYPES,
+        }
     }
 
     fn allocate(device: &Arc<Device>, a: Allocation) -> Result<Arc<Bo>> {
@@ -160,6 +163,9 @@ impl Backend for Mali {
         match a.import {
             Some(fd) => Bo::import(kernel, &fd, a.size, window),
             None if a.exportable => Bo::shareable(kernel, a.size, window),
+            None if a.memory_type == limits::MEMORY_CACHED => {
+                Bo::cached(kernel, a.size, window).map(Arc::new)
+            }
             None => Bo::new(kernel, a.size, window).map(Arc::new),
         }
     }
@@ -179,6 +185,14 @@ impl Backend for Mali {
 
     fn size(memory: &Arc<Bo>) -> u64 {
         memory.size
+    }
+
+    fn flush(memory: &Arc<Bo>, offset: u64, size: u64) -> Result<()> {
+        memory.sync(offset, size)
+    }
+
+    fn invalidate(memory: &Arc<Bo>, offset: u64, size: u64) -> Result<()> {
+        memory.sync(offset, size)
     }
 
     fn export(_device: &Arc<Device>, memory: &Arc<Bo>) -> Result<OwnedFd> {

@@ -51,8 +51,12 @@ const MAX_INDIRECT_DRAWS: u32 = 1 << 16;
 const ROBUST: vk::PipelineRobustnessBufferBehavior =
     vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS;
 
-/// The only memory type, as a bit.
-pub const MEMORY_TYPES: u32 = 1;
+/// The memory type that the host writes combined.
+pub const MEMORY_COMBINED: u32 = 0;
+/// The memory type that the host's cache holds, for reads. What is exported is write-combined all the same, so that importers agree.
+pub const MEMORY_CACHED: u32 = 1;
+/// The memory types, a bit each.
+pub const MEMORY_TYPES: u32 = 1 << MEMORY_COMBINED | 1 << MEMORY_CACHED;
 
 /// Device extensions of the hardware and the compiler, and their versions. [`tepui_vulkan::offer`] has those of the runtime.
 const EXTENSIONS: &[(&str, u32)] = &[
@@ -154,7 +158,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         // Strides of planes have 32 bits, so that larger ones need not fit.
         max_image_dimension_1d: 16383,
         max_image_dimension_2d: 16383,
-        max_image_dimension_3d: 512,
+        max_image_dimension_3d: 2048,
         max_image_dimension_cube: 16383,
         max_image_array_layers: 2048,
         max_texel_buffer_elements: MAX_ELEMENTS,
@@ -294,6 +298,7 @@ fn features() -> vk::PhysicalDeviceFeatures {
         dual_src_blend,
         large_points,
         multi_draw_indirect,
+        draw_indirect_first_instance,
         occlusion_query_precise,
         pipeline_statistics_query,
         inherited_queries,
@@ -619,12 +624,18 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
     vk::ByteArray(bytes)
 }
 
-/// One memory type: mapped write-combined, as the GPU does not see the host's cache.
+/// Memory that the host maps write-combined, and memory that it maps cached and writes back, as the GPU does not see the host's cache.
 fn memory() -> vk::PhysicalDeviceMemoryProperties {
     let mut memory = PhysicalInfo::unified_memory();
-    memory.memory_types[0].property_flags = vk::MemoryPropertyFlags::DEVICE_LOCAL
-        | vk::MemoryPropertyFlags::HOST_VISIBLE
-        | vk::MemoryPropertyFlags::HOST_COHERENT;
+    memory.memory_type_count = MEMORY_TYPES.count_ones();
+    let both = vk::MemoryPropertyFlags::DEVICE_LOCAL | vk::MemoryPropertyFlags::HOST_VISIBLE;
+    for (k, own) in [
+        (MEMORY_COMBINED, vk::MemoryPropertyFlags::HOST_COHERENT),
+        (MEMORY_CACHED, vk::MemoryPropertyFlags::HOST_CACHED),
+    ] {
+        let flags = both | own;
+        memory.memory_types[k as usize] = vk::MemoryType { property_flags: flags, heap_index: 0 };
+    }
     memory
 }
 
@@ -657,7 +668,7 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
         graphics_stages: vk::ShaderStageFlags::ALL_GRAPHICS,
-        set_memory: &[SetMemory::Device { memory_type: 0 }],
+        set_memory: &[SetMemory::Device { memory_type: MEMORY_COMBINED }],
         max_memory_bytes: max_memory(chip),
     }
 }

@@ -255,6 +255,8 @@ impl Variant {
 pub struct Key {
     /// Vertices: several views, each the layer of its number.
     pub several_views: bool,
+    /// Vertices: the first instance of attributes is in memory.
+    pub adds_first_instance: bool,
     /// Fragments: the program runs for each sample.
     pub per_sample: bool,
     /// Fragments: blending that the program does.
@@ -296,6 +298,8 @@ pub struct Shader {
     robust: bool,
     /// There are input attachments.
     reads_attachments: bool,
+    /// Attributes that a vertex shader reads, a bit for each location.
+    pub attributes: u32,
     only: OnceLock<Arc<Variant>>,
     /// Programs for state.
     others: Variants<Key, Arc<Variant>>,
@@ -343,6 +347,7 @@ impl Shader {
         let reads_attachments = kinds.any(|kind| kind == ResKind::InputAttachment);
         let writes_memory =
             stage == Stage::Vertex && tepui_passes::side_effects::writes_memory(&ir);
+        let attributes = if stage == Stage::Vertex { attributes(&ir) } else { 0 };
         let shader = Shader {
             device,
             ir,
@@ -351,6 +356,7 @@ impl Shader {
             captures,
             robust,
             reads_attachments,
+            attributes,
             only: OnceLock::new(),
             others: Variants::default(),
             writes_memory,
@@ -415,7 +421,8 @@ impl Shader {
     fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
         let device = self.device()?;
         let reads_samples = key.reads_samples();
-        let options = Options { each_sample: reads_samples, ..self.options() };
+        let adds_first_instance = key.adds_first_instance;
+        let options = Options { each_sample: reads_samples, adds_first_instance, ..self.options() };
         let mut ir = self.ir.clone();
         if key.several_views {
             tepui_passes::multiview::run(&mut ir);
@@ -482,7 +489,7 @@ impl Shader {
         let per_sample = s.samples > 1 && s.sample_shading && share > 1.0;
         let locations = Locations::new(s, formats, self.reads_attachments);
         let blend = blend.map(Arc::new);
-        self.of(Key { several_views: false, per_sample, blend, locations, counts })
+        self.of(Key { per_sample, blend, locations, counts, ..Key::default() })
     }
 
     /// The program for a state.

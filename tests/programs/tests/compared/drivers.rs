@@ -155,6 +155,14 @@ const TEPUI_TIGER_LAKE: Driver = Driver {
     ..TEPUI_SKYLAKE
 };
 
+/// Tepui's own Vulkan driver, and zink over it, on the virtual Mali-G610.
+const TEPUI_MALI_G610: Driver =
+    Driver { name: "tepui-mali-g610", gpu: Some("mali-g610"), ..TEPUI_SKYLAKE };
+
+/// The same on the virtual Mali-G57.
+const TEPUI_MALI_G57: Driver =
+    Driver { name: "tepui-mali-g57", gpu: Some("mali-g57"), ..TEPUI_MALI_G610 };
+
 /// Not mended yet.
 const IRIS_DEPTH: &str = "iris draws scenes with depth wrongly on the virtual Tiger Lake";
 
@@ -249,6 +257,8 @@ pub const TESTED: &[Driver] = &[
     TEPUI,
     TEPUI_SKYLAKE,
     TEPUI_TIGER_LAKE,
+    TEPUI_MALI_G610,
+    TEPUI_MALI_G57,
     SKYLAKE,
     // The driver without compressed colours, hierarchical depth and fast clears.
     Driver {

@@ -18,6 +18,7 @@ use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::graphics::blend::{self, Blending};
 use crate::graphics::framebuffer::tile_format;
 use crate::graphics::raster::{Outputs, Sampling, Tests};
+use crate::graphics::vertex::FirstInstance;
 use crate::graphics::{raster, vertex};
 use crate::shader::{Entry, Variant};
 
@@ -223,14 +224,14 @@ impl Encoder {
             alpha_to_coverage: s.alpha_to_coverage && !p.blending.is_lowered(),
         };
         let flags = raster::flags(s, has, fragment, written, sampling)?;
-        let first_instance = match source {
-            Source::Known(c) => c.first_instance,
-            Source::Memory { .. } => 0,
+        let first = match source {
+            Source::Known(c) => FirstInstance::Known(c.first_instance),
+            Source::Memory { .. } => FirstInstance::Added,
         };
         let attributes = match info.attributes {
             0 => None,
             used => {
-                let table = vertex::table(s, used, p.buffers, first_instance)?;
+                let table = vertex::table(s, used, p.buffers, first)?;
                 let at = self.upload_once(Kind::Attributes, &table, DESCRIPTOR_ALIGN)?;
                 Some((at, table.len() as u64))
             }

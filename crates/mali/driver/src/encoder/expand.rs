@@ -22,7 +22,7 @@ use super::inputs::{Inputs, Kind, Values};
 use super::streams::subqueues::{Waits, mask_of};
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
-use crate::graphics::vertex;
+use crate::graphics::vertex::{self, FirstInstance};
 use crate::kernel::{Bo, Queue};
 use crate::limits::SUBGROUP_SIZE;
 use crate::shader::Variant;
@@ -222,21 +222,18 @@ impl Expander<Mali> for Encoder {
             None => Inputs { sets: &none, pushed: [0; MAX_SETS], push: &no_push },
         };
         let attributes = match (application, &vertex) {
-            (Some(a), Some(v)) if program.attributes != 0 => {
-                let first_instance = match v.first_instance {
-                    Supplied::Value(n) => n,
-                    Supplied::Memory(_) => 0,
-                };
+            (Some(a), Some(_)) if program.attributes != 0 => {
                 let buffers = a.state.vertex_buffers.map(|b| (b.address, b.size));
                 let s = &a.state.graphics;
-                let table = vertex::table(s, program.attributes, &buffers, first_instance)?;
+                let table = vertex::table(s, program.attributes, &buffers, FirstInstance::Added)?;
                 let at = self.upload_once(Kind::Attributes, &table, DESCRIPTOR_ALIGN)?;
                 Some((at, table.len() as u64))
             }
             _ => None,
         };
         let view = self.expansion.view;
-        let values = Values { words: *words, vertex, view, ..Values::default() };
+        let vertex_state = application.as_ref().map(|a| &a.state.graphics);
+        let values = Values { words: *words, vertex, vertex_state, view, ..Values::default() };
         self.dispatch_with(program, &inputs, values, attributes, dispatch, None)?;
         self.awaits_compute = true;
         Ok(())

@@ -21,6 +21,7 @@ use super::streams::subqueues::mask_of;
 use crate::family::Mali;
 use crate::graphics::blend::Blending;
 use crate::graphics::raster::Occlusion;
+use crate::graphics::vertex::has_instances;
 use crate::kernel::Queue;
 use crate::query::{Kind, Queries};
 use crate::shader::Key;
@@ -37,7 +38,10 @@ impl Encoder {
     ) -> Result<()> {
         let Some(vertex) = state.bound.vertex.clone() else { return Ok(()) };
         let several_views = state.rendering.as_ref().is_some_and(|r| r.view_mask != 0);
-        let vertex = vertex.of(Key { several_views, ..Key::default() })?;
+        let key = Key { several_views, ..Key::default() };
+        let adds_first_instance = matches!(draw, Draw::Indirect { .. })
+            && has_instances(&state.graphics, vertex.attributes);
+        let vertex = vertex.of(Key { adds_first_instance, ..key })?;
         let formats = self.targets.as_ref().map_or([None; MAX_COLOURS], Targets::formats);
         let mut blending = Blending::new(&state.graphics, &formats)?;
         let counter = self.expansion.counted_fragments();
