@@ -40,6 +40,7 @@ use std::sync::Arc;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_mali_chips::Chip;
+use tepui_mali_compiler::Clips;
 use tepui_vulkan::backend::{
     Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
     PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo,
@@ -306,11 +307,13 @@ impl Backend for Mali {
         let expands = !stages.expanded.is_empty()
             || stages.control.is_some()
             || stages.geometry.is_some()
-            || stages.vertex.is_some_and(|v| v.writes_memory);
-        stages.vertex.filter(|_| !expands).map(|v| v.of(views)).transpose()?;
+            || stages.vertex.is_some_and(|v| v.writes_memory)
+            || stages.fragment.is_some_and(|f| f.reads_primitive);
+        let vertex = stages.vertex.filter(|_| !expands).map(|v| v.of(views)).transpose()?;
+        let clips = vertex.map_or(Ok(Clips::default()), |v| v.vertex().map(|info| info.clips))?;
         if let Some(fragment) = stages.fragment.filter(|_| !state.discard) {
             let blending = Blending::new(state, &state.colour_formats)?;
-            fragment.fragment(state, blending.lowered, &state.colour_formats, false)?;
+            fragment.fragment(state, blending.lowered, &state.colour_formats, false, clips)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::promoted::{Features, Properties};
-use tepui_vulkan::state::MAX_COLOURS;
+use tepui_vulkan::state::{MAX_COLOURS, MAX_VIEWPORTS};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
@@ -131,6 +131,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
+    ("VK_EXT_shader_viewport_index_layer", 1),
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
@@ -156,10 +157,10 @@ fn limits() -> vk::PhysicalDeviceLimits {
     let (one, samples) = (vk::SampleCountFlags::_1, format::SAMPLES);
     vk::PhysicalDeviceLimits {
         // Strides of planes have 32 bits, so that larger ones need not fit.
-        max_image_dimension_1d: 16383,
-        max_image_dimension_2d: 16383,
+        max_image_dimension_1d: 16384,
+        max_image_dimension_2d: 16384,
         max_image_dimension_3d: 2048,
-        max_image_dimension_cube: 16383,
+        max_image_dimension_cube: 16384,
         max_image_array_layers: 2048,
         max_texel_buffer_elements: MAX_ELEMENTS,
         max_uniform_buffer_range: 1 << 16,
@@ -217,7 +218,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_draw_indirect_count: MAX_INDIRECT_DRAWS,
         max_sampler_lod_bias: 16.0,
         max_sampler_anisotropy: 16.0,
-        max_viewports: 1,
+        max_viewports: MAX_VIEWPORTS as u32,
         max_viewport_dimensions: [16384; 2],
         viewport_bounds_range: [-32768.0, 32767.0],
         viewport_sub_pixel_bits: 0,
@@ -249,9 +250,9 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_sample_mask_words: 1,
         timestamp_compute_and_graphics: TRUE,
         timestamp_period: 1e9 / TIMESTAMP_HZ,
-        max_clip_distances: 0,
-        max_cull_distances: 0,
-        max_combined_clip_and_cull_distances: 0,
+        max_clip_distances: 8,
+        max_cull_distances: 8,
+        max_combined_clip_and_cull_distances: 8,
         discrete_queue_priorities: 2,
         point_size_range: [1.0, 1024.0],
         line_width_range: [1.0, 7.0],
@@ -292,11 +293,15 @@ fn features() -> vk::PhysicalDeviceFeatures {
         vertex_pipeline_stores_and_atomics,
         depth_clamp,
         depth_bias_clamp,
+        fill_mode_non_solid,
         fragment_stores_and_atomics,
         sample_rate_shading,
         alpha_to_one,
         dual_src_blend,
         large_points,
+        multi_viewport,
+        shader_clip_distance,
+        shader_cull_distance,
         multi_draw_indirect,
         draw_indirect_first_instance,
         occlusion_query_precise,
@@ -367,6 +372,8 @@ fn core_features() -> Features {
             buffer_device_address_capture_replay,
             vulkan_memory_model,
             vulkan_memory_model_device_scope,
+            shader_output_viewport_index,
+            shader_output_layer,
         }),
         v13: on!(PhysicalDeviceVulkan13Features {
             robust_image_access,
@@ -418,7 +425,7 @@ fn feature_chain(chip: &Chip) -> Answers {
                 extended_dynamic_state2, extended_dynamic_state2_logic_op,
             }
             PhysicalDeviceExtendedDynamicState3FeaturesEXT {
-                extended_dynamic_state_3depth_clamp_enable,
+                extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
                 extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
                 extended_dynamic_state3_alpha_to_coverage_enable,
                 extended_dynamic_state3_alpha_to_one_enable, extended_dynamic_state3_logic_op_enable,

@@ -12,6 +12,7 @@ use tepui_vulkan::state::{GraphicsState, MAX_COLOURS, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
+use super::expand::is_polygon;
 use super::inputs::{DrawValues, Inputs, Kind, Stage, Uniforms, Values};
 use super::rendering::Contexts;
 use crate::device::{DESCRIPTOR_ALIGN, packet};
@@ -40,6 +41,8 @@ pub struct Parts<'a> {
     pub index: Option<IndexBuffer>,
     /// The view that is drawn.
     pub view: u32,
+    /// The viewport of which primitives are drawn.
+    pub viewport: usize,
     /// Words of a vertex program that follows from other stages.
     pub words: LaunchWords<'a>,
     /// Words of the fragment program.
@@ -185,8 +188,9 @@ impl Encoder {
     /// Uploads what a draw points to; `None` if it touches no pixel.
     fn prepare(&mut self, p: &Parts<'_>, source: Source) -> Result<Option<DrawState>> {
         let s = p.state;
-        if s.polygon_mode != vk::PolygonMode::FILL {
-            return Err(Error::unsupported("polygons as lines or points on Mali"));
+        if s.polygon_mode != vk::PolygonMode::FILL && is_polygon(s.topology) {
+            let what = "polygons of geometry and tessellation shaders as lines or points on Mali";
+            return Err(Error::unsupported(what));
         }
         let Some(targets) = &mut self.targets else {
             return Err(Error::unsupported("draws outside of renderings on Mali"));
@@ -200,7 +204,7 @@ impl Encoder {
         }
         let (size, formats) = (targets.size, targets.formats());
         let samples = targets.samples;
-        let Some(area) = raster::scissor(s, size) else { return Ok(None) };
+        let Some(area) = raster::scissor(s, p.viewport, size) else { return Ok(None) };
         let info = p.vertex.vertex()?;
         targets.touch(&area, info.layer);
         let contexts = self.tiler(s.provoking_last)?;
@@ -240,7 +244,7 @@ impl Encoder {
         let bytes = p.vertex.stats.scratch.max(p.fragment.map_or(0, |f| f.stats.scratch));
         let locations = fragment.map_or(0, |f| u32::BITS - f.locations.leading_zeros());
         let uniforms = self.draw_uniforms(p, source)?;
-        let v = &s.viewports[0];
+        let v = &s.viewports[p.viewport];
         let draw = DrawState {
             primitives: raster::primitives(s, outputs)?,
             flags,
@@ -310,6 +314,7 @@ impl Encoder {
                     Source::Memory { draw_index, .. } => [0, 0, draw_index],
                 },
                 view: p.view,
+                viewport: p.viewport,
                 tile_conversions: conversions,
             }),
             ..Values::default()

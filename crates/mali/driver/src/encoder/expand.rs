@@ -85,13 +85,26 @@ fn is_of_stages(s: &GraphicsState) -> bool {
     )
 }
 
+/// Whether polygons are drawn as lines or points.
+fn makes_outlines(s: &GraphicsState) -> bool {
+    s.polygon_mode != vk::PolygonMode::FILL && is_polygon(s.topology)
+}
+
+/// Whether a topology has polygons.
+pub(super) fn is_polygon(topology: vk::PrimitiveTopology) -> bool {
+    use vk::PrimitiveTopology as T;
+    matches!(topology, T::TRIANGLE_LIST | T::TRIANGLE_STRIP | T::TRIANGLE_FAN)
+}
+
 impl Encoder {
     /// Whether stages of a draw run as compute programs. Vertex shaders that write memory do: the hardware shades vertices that no draw
-    /// has.
+    /// has. So do those whose fragments read numbers of primitives, which the hardware does not count.
     fn expands(&self, state: &CommandState<Mali>, draw: &Draw, known: bool) -> bool {
         expand::expands(state, draw.is_indexed(), known)
             || is_of_stages(&state.graphics)
+            || makes_outlines(&state.graphics)
             || state.bound.vertex.as_ref().is_some_and(|v| v.writes_memory)
+            || state.bound.fragment.as_ref().is_some_and(|f| f.reads_primitive)
     }
 
     /// A draw with any state.
@@ -178,6 +191,7 @@ impl Expander<Mali> for Encoder {
     type Memory = ExpandMemory;
 
     const LANES: u32 = SUBGROUP_SIZE;
+    const DRAWS_POLYGONS_WHOLE: bool = true;
 
     fn expansion(&mut self) -> &mut ExpandState<ExpandMemory> {
         &mut self.expansion

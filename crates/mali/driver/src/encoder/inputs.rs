@@ -87,6 +87,8 @@ pub struct DrawValues<'a> {
     pub counts: [u32; 3],
     /// The view that is drawn.
     pub view: u32,
+    /// The viewport of which primitives are drawn.
+    pub viewport: usize,
     /// Conversions from the formats of the render targets, for reads of the tile buffer.
     pub tile_conversions: [u32; tepui_vulkan::state::MAX_COLOURS],
 }
@@ -162,8 +164,9 @@ fn word(
             // Words of buffers are copied later, addresses are written when all words are there.
             FauWord::Unused | FauWord::Buffer { .. } | FauWord::Address { .. } => 0,
             FauWord::Viewport { axis, offset } if let Some(draw) = &values.draw => {
-                raster::viewport(draw.state, axis)[usize::from(offset)].to_bits()
+                raster::viewport(draw.state, draw.viewport, axis)[usize::from(offset)].to_bits()
             }
+            FauWord::ViewportIndex if let Some(draw) = &values.draw => draw.viewport as u32,
             FauWord::Instances { location, factor } if let Some(state) = values.state() => {
                 vertex::instance_word(state, location, factor)
             }
