@@ -39,6 +39,9 @@ fn max_memory(chip: &Chip) -> u64 {
     if has_job_manager(chip) { 1 << 31 } else { 1 << 32 }
 }
 
+/// Components between stages: those of 32 locations.
+const MAX_COMPONENTS: u32 = 128;
+
 /// Bytes of workgroup memory.
 const MAX_SHARED: u32 = 32 << 10;
 /// Ticks of the GPU's clock in a second, on the virtual device; a node says its own.
@@ -190,21 +193,21 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_vertex_input_bindings: 16,
         max_vertex_input_attribute_offset: 2047,
         max_vertex_input_binding_stride: 2048,
-        max_vertex_output_components: 64,
+        max_vertex_output_components: MAX_COMPONENTS,
         max_tessellation_generation_level: 64,
         max_tessellation_patch_size: 32,
-        max_tessellation_control_per_vertex_input_components: 64,
-        max_tessellation_control_per_vertex_output_components: 64,
+        max_tessellation_control_per_vertex_input_components: MAX_COMPONENTS,
+        max_tessellation_control_per_vertex_output_components: MAX_COMPONENTS,
         max_tessellation_control_per_patch_output_components: 120,
         max_tessellation_control_total_output_components: 2048,
-        max_tessellation_evaluation_input_components: 64,
-        max_tessellation_evaluation_output_components: 64,
+        max_tessellation_evaluation_input_components: MAX_COMPONENTS,
+        max_tessellation_evaluation_output_components: MAX_COMPONENTS,
         max_geometry_shader_invocations: 32,
-        max_geometry_input_components: 64,
-        max_geometry_output_components: 64,
+        max_geometry_input_components: MAX_COMPONENTS,
+        max_geometry_output_components: MAX_COMPONENTS,
         max_geometry_output_vertices: 256,
         max_geometry_total_output_components: 1024,
-        max_fragment_input_components: 64,
+        max_fragment_input_components: MAX_COMPONENTS,
         max_fragment_output_attachments: 8,
         max_fragment_combined_output_resources: 5 * MAX_DESCRIPTORS,
         max_compute_shared_memory_size: MAX_SHARED,
