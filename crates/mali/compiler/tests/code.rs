@@ -125,7 +125,7 @@ fn words_of_uniform_buffers_follow_those_of_the_driver() {
     %2:b64 = descriptor[@r0] %0
     %3:b64 = descriptor[@r1] %0
     %4:b32 = load_uniform[align 4] %1
-    %5:b32 = load_buffer[align 4, const] %3, %1
+    %5:b32 = load_buffer[align 4 const nonwritable] %3, %1
     %6:b32 = iadd %4, %5
     store_buffer[align 4] %2, %0, %6
     yield
