@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tepui_expand::pull::Outlines;
 use tepui_expand::{Emission, Expansion, Record, gather, pull};
 use tepui_ir::{Builtin, Capture, IoLoc, PrimitiveKind};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
@@ -18,7 +19,7 @@ pub enum Derivation {
     /// Evaluation shader as a vertex shader; whether it passes on the number of the patch.
     Evaluated(Expansion, bool),
     /// Geometry shader that passes on such primitives.
-    PassedOn(PrimitiveKind),
+    PassedOn(PrimitiveKind, Option<Outlines>),
     /// Program that counts the primitives of a geometry shader.
     CountEmitted(Gathered),
     /// Program that stores the primitives of a geometry shader.
@@ -48,7 +49,7 @@ pub struct Gathered {
 pub struct Derived<S: ExpandShader> {
     pull: [OnceLock<Arc<S>>; 2],
     evaluated: Variants<(Expansion, bool), Arc<S>>,
-    passed_on: [OnceLock<Arc<S>>; PrimitiveKind::ALL.len()],
+    passed_on: Variants<(PrimitiveKind, Option<Outlines>), Arc<S>>,
     gather: Variants<Gathered, [S::Program; 2]>,
 }
 
@@ -57,7 +58,7 @@ impl<S: ExpandShader> Default for Derived<S> {
         Derived {
             pull: Default::default(),
             evaluated: Variants::default(),
-            passed_on: Default::default(),
+            passed_on: Variants::default(),
             gather: Variants::default(),
         }
     }
@@ -94,16 +95,18 @@ pub(crate) fn evaluated<S: ExpandShader>(
     })
 }
 
-/// The geometry shader of draws with a stage as the last that have none, but need one for such primitives.
-pub(crate) fn passed_on<S: ExpandShader>(of: &S, input: PrimitiveKind) -> Result<Arc<S>> {
-    let slot = &of.derived().passed_on[input as usize];
-    if let Some(s) = slot.get() {
-        return Ok(s.clone());
-    }
-    let mut ir = pull::passing_on(input, &pull::outputs(of.ir()));
-    ir.captures = of.ir().captures.clone();
-    let shader = of.derive(ir, &Derivation::PassedOn(input))?;
-    Ok(slot.get_or_init(|| Arc::new(shader)).clone())
+/// The geometry shader of draws with a stage as the last that have none, but need one for such primitives; of polygons it may draw
+/// outlines.
+pub(crate) fn passed_on<S: ExpandShader>(
+    of: &S,
+    input: PrimitiveKind,
+    outlines: Option<Outlines>,
+) -> Result<Arc<S>> {
+    of.derived().passed_on.get_or(&(input, outlines), || {
+        let mut ir = pull::passing_on(input, &pull::outputs(of.ir()), outlines);
+        ir.captures = of.ir().captures.clone();
+        of.derive(ir, &Derivation::PassedOn(input, outlines)).map(Arc::new)
+    })
 }
 
 /// The programs that count what a geometry shader emits and store what it captures.

@@ -132,6 +132,8 @@ pub trait Expander<B: Backend<Shader: ExpandShader>>: Encoder<B> {
 
     /// Lanes of a sub-group, a power of two.
     const LANES: u32;
+    /// Polygons that are to be drawn as lines or points become those before the rasteriser.
+    const DRAWS_POLYGONS_WHOLE: bool = false;
 
     /// State of expanded draws.
     fn expansion(&mut self) -> &mut ExpandState<Self::Memory>;

@@ -8,10 +8,10 @@ use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::{Error, Result};
 
 use crate::derived::passed_on;
-use crate::launch::{ExpandBackend, ExpandShader as _, ShaderOf};
+use crate::launch::{ExpandBackend, ExpandShader as _, Expander, ShaderOf};
 use crate::order::Order;
 use crate::place::EmissionSizes;
-use crate::topology::{assembled, tessellation};
+use crate::topology::{assembled, outlines, tessellation};
 
 /// The stages of a draw with a geometry shader whose counts the CPU knows, and what they read and write.
 pub(crate) struct GeometryStages<B: ExpandBackend> {
@@ -81,9 +81,16 @@ impl<B: ExpandBackend> Stages<B> {
         let geometry: Option<Arc<B::Shader>> = match (&between.geometry, &tessellation) {
             (Some(geometry), _) => Some(geometry.clone()),
             // Something has to count and capture what the tessellator makes.
-            (None, Some(t)) if emissions => Some(passed_on(&*t.evaluation, t.how.output())?),
+            (None, Some(t)) if emissions => Some(passed_on(&*t.evaluation, t.how.output(), None)?),
             (None, Some(_)) => None,
-            (None, None) => Some(passed_on(&*vertex, assembled(state.graphics.topology)?)?),
+            (None, None) => {
+                let s = &state.graphics;
+                let outlines = match B::Encoder::DRAWS_POLYGONS_WHOLE {
+                    true => outlines(s),
+                    false => None,
+                };
+                Some(passed_on(&*vertex, assembled(s.topology)?, outlines)?)
+            }
         };
         Ok(Stages { vertex, tessellation, geometry })
     }

@@ -1,6 +1,7 @@
 //! Topologies between the stages before the rasteriser.
 
 use tepui_expand::Emission;
+use tepui_expand::pull::Outlines;
 use tepui_expand::tessellate::Tessellation;
 use tepui_ir::{PrimitiveKind, Shader, Spacing};
 use tepui_vulkan::state::GraphicsState;
@@ -58,6 +59,22 @@ pub fn is_list(topology: vk::PrimitiveTopology) -> bool {
 /// Whether such primitives are drawn as points.
 pub fn makes_points(s: &GraphicsState, primitives: PrimitiveKind) -> bool {
     primitives == PrimitiveKind::Points || s.polygon_mode == vk::PolygonMode::POINT
+}
+
+/// Edges or corners that are drawn of polygons, and those that are culled; `None` if polygons are filled.
+pub fn outlines(s: &GraphicsState) -> Option<Outlines> {
+    let corners = match s.polygon_mode {
+        vk::PolygonMode::FILL => return None,
+        mode => mode == vk::PolygonMode::POINT,
+    };
+    // An area is positive in the framebuffer where the determinant is negative, as long as the viewport is not flipped.
+    let is_flipped = s.viewports[0].height < 0.0;
+    let front_is_negative = (s.front_face == vk::FrontFace::COUNTER_CLOCKWISE) != is_flipped;
+    let culled = |is_front| {
+        let face = if is_front { vk::CullModeFlags::FRONT } else { vk::CullModeFlags::BACK };
+        s.cull_mode.contains(face)
+    };
+    Some(Outlines { corners, culls: [culled(front_is_negative), culled(!front_is_negative)] })
 }
 
 /// Topology of primitives that share no vertices.

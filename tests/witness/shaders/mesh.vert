@@ -34,10 +34,17 @@ out float gl_CullDistance[CULL];
 #ifdef SUBGROUP
 #include "subgroups.glsl"
 #endif
+#ifdef UNIFORMS
+layout(binding = 0) uniform Uniforms { mat4 matrix[3]; vec4 tint[3]; };
+#endif
 
 void main() {
     gl_Position = position;
     shade = color;
+#ifdef UNIFORMS
+    gl_Position = matrix[0] * gl_Position;
+    shade *= tint[0];
+#endif
 #ifdef SUBGROUP
     shade = agreed(shade);
 #endif

@@ -30,11 +30,18 @@ layout(location = 0) out vec4 shade;
 #ifdef SUBGROUP
 #include "subgroups.glsl"
 #endif
+#ifdef UNIFORMS
+layout(binding = 0) uniform Uniforms { mat4 matrix[3]; vec4 tint[3]; };
+#endif
 
 void put(vec4 position, vec4 color) {
     gl_Position = position;
     gl_PointSize = 5.0;
     shade = color;
+#ifdef UNIFORMS
+    gl_Position = matrix[1] * gl_Position;
+    shade *= tint[1];
+#endif
 #ifdef SUBGROUP
     shade = agreed(shade);
 #endif

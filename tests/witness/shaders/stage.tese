@@ -29,6 +29,9 @@ layout(location = 1) patch in vec4 tint;
 #ifdef SUBGROUP
 #include "subgroups.glsl"
 #endif
+#ifdef UNIFORMS
+layout(binding = 0) uniform Uniforms { mat4 matrix[3]; vec4 tint[3]; };
+#endif
 
 void main() {
     vec3 at = gl_TessCoord;
@@ -41,6 +44,10 @@ void main() {
     shade = mix(mix(shade_in[0], shade_in[1], at.x), mix(shade_in[3], shade_in[2], at.x), at.y);
 #endif
     shade.b = fract(at.x * 5.0);
+#ifdef UNIFORMS
+    gl_Position = matrix[2] * gl_Position;
+    shade *= tint[2];
+#endif
 #ifdef SUBGROUP
     shade = agreed(shade);
 #endif

@@ -306,6 +306,8 @@ fn uniforms(
             FauWord::System(SystemValue::NumWorkgroups { axis }, _) => groups[usize::from(axis)],
             FauWord::System(..) => return Err(Error::Unbound("such system value")),
             FauWord::Viewport { .. } => return Err(Error::Unbound("viewport")),
+            FauWord::Instances { .. } => return Err(Error::Unbound("instances of attributes")),
+            FauWord::ViewportIndex => return Err(Error::Unbound("viewport")),
             FauWord::TileConversion(_) => return Err(Error::Unbound("render target")),
             FauWord::Buffer { set, binding, element, word: at } => {
                 let buffer = bindings.buffers.get(&(set, binding, element));

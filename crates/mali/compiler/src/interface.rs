@@ -3,6 +3,7 @@
 //! Descriptors are found by a handle, `table << 24 | index`; [`Layout`] says which descriptors of which table the elements of a
 //! binding are. The words that the driver puts into fast-access uniforms are [`Program::fau`](crate::Program::fau), in order.
 
+use serde::{Deserialize, Serialize};
 use tepui_ir::{ResKind, Shader};
 use tepui_sysval::SystemValue;
 
@@ -89,7 +90,7 @@ impl Layout {
 }
 
 /// A word of fast-access uniforms.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum FauWord {
     /// A word of a system value; those of 64 bits have a second word.
     System(SystemValue, u8),
@@ -122,6 +123,16 @@ pub enum FauWord {
         /// Number that is added.
         offset: bool,
     },
+    /// For the number of an instance with which an attribute is fetched: the mask of the instance's number in its draw, or the factor of
+    /// the first instance, which is added ([`Options::adds_first_instance`](crate::Options::adds_first_instance)).
+    Instances {
+        /// Location of the attribute.
+        location: u8,
+        /// The factor.
+        factor: bool,
+    },
+    /// The number of the draw's viewport.
+    ViewportIndex,
     /// The conversion descriptor of a render target, for reads of the tile buffer.
     TileConversion(u8),
     /// A word of the address of the push constants in memory, for offsets that are not known before.

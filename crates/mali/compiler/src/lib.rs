@@ -7,6 +7,7 @@
 //! - [`prepare`]: the passes of [`tepui_passes`] in the order in which Valhall needs them; [`mod@target`] has their parameters
 //! - [`interface`]: resource tables and fast-access uniforms, between a program and its driver; [`preload`]: the registers that
 //!   hold something at the start
+//! - [`clips`]: clip and cull distances, and viewports
 //! - [`stage`]: properties of graphics programs; `tepui_passes::side_effects`: discards
 //! - `select`: instruction selection, which keeps the hardware's rules for uniforms and constants
 //! - [`mir`]: the machine IR, which [`tepui_backend`] optimises, schedules and gives registers
@@ -15,6 +16,7 @@
 //!
 //! Start reading at [`compile`].
 
+pub mod clips;
 mod emit;
 pub mod error;
 pub mod interface;
@@ -26,6 +28,7 @@ pub mod stage;
 pub mod stats;
 pub mod target;
 
+pub use clips::Clips;
 pub use error::{Error, Result};
 pub use interface::{Binding, FauWord, Layout};
 pub use stage::{Entry, FragmentInfo, StageInfo, VertexInfo};
@@ -36,6 +39,7 @@ pub use tepui_backend::values::{self, Names};
 use interface::Fau;
 use mir::{FULL_OCCUPANCY, Function, REGISTERS, Valhall};
 use select::{Part, Request};
+use serde::{Deserialize, Serialize};
 use target::{UNROLLING, target};
 use tepui_backend::{Budget, Finished, finish};
 use tepui_ir::{Access, Attrs, Inst, Loc, Op, Shader, Stage, stack};
@@ -45,6 +49,7 @@ use tepui_passes::{
     side_effects, uniform_operands, vectorise,
 };
 use tepui_regalloc::Error as RegistersError;
+use tepui_sysval::SystemValue;
 
 /// Minimum number of registers that a limit can leave.
 const MIN_REGISTERS: u16 = 16;
@@ -66,6 +71,15 @@ pub struct Options<'a> {
     pub each_sample: bool,
     /// The resource table of vertex attributes: the one of location N has the index N.
     pub attribute_table: u8,
+    /// Attributes are fetched from the first instance on, which only the GPU knows, by [`FauWord::Instances`]; their descriptors begin at
+    /// instance 0. Vertex shaders that run as compute programs always do so.
+    pub adds_first_instance: bool,
+    /// Fragments: outputs of the last stage by which they are discarded.
+    pub clips: Clips,
+    /// Fragments: samples of a pixel.
+    pub samples: u32,
+    /// Location by which vertices pass the number of the primitive to fragments; it moves to those of [`Clips`].
+    pub primitive_location: Option<u16>,
     /// Words at the start of fast-access uniforms that are the driver's own.
     pub reserved_fau: u8,
     /// Words of uniform buffers that the driver can put into fast-access uniforms.
@@ -87,7 +101,7 @@ impl Options<'_> {
 }
 
 /// A compiled shader.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// Machine code.
     pub code: Vec<u8>,
@@ -106,8 +120,10 @@ pub struct Program {
     /// Statistics.
     pub stats: Stats,
     /// Source location of each instruction: offset in bytes and location.
+    #[serde(skip)]
     pub locs: Vec<(u32, Loc)>,
     /// IR values in its registers, with [`Options::names`].
+    #[serde(skip)]
     pub names: Names,
 }
 
@@ -122,10 +138,37 @@ impl Program {
 /// A snapshot of the program after a pass, for the debug callback.
 pub type Snapshot<'a> = tepui_backend::Snapshot<'a, Valhall>;
 
-/// Words of uniform buffers that [`prepare`] has moved to the driver's data, in their order there.
+/// Results of [`prepare`]: words of uniform buffers that it has moved to the driver's data, after what the shader reads there itself.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
+    /// Byte of the first one.
+    first_byte: u32,
     words: Vec<FauWord>,
+    /// Outputs of a vertex shader by which fragments are discarded.
+    clips: Clips,
+}
+
+impl Prepared {
+    /// The word at an offset of the driver's data.
+    fn word(&self, offset: u32) -> FauWord {
+        let moved = offset.checked_sub(self.first_byte).map(|byte| byte as usize / 4);
+        let word = moved.and_then(|at| self.words.get(at)).copied();
+        word.unwrap_or(FauWord::System(SystemValue::Driver { offset }, 0))
+    }
+}
+
+/// End of what a shader reads of the driver's data, in bytes, rounded up to whole words.
+fn driver_bytes(s: &Shader) -> u32 {
+    let mut end = 0;
+    s.walk(|s, _, i| {
+        if let (Op::LoadUniform, Attrs::Mem(m)) = (s.insts[i].op, &s.insts[i].attrs)
+            && let Some(at) = s.as_const(s.arg(i, 0))
+        {
+            let first = (at as u32).saturating_add_signed(m.offset);
+            end = end.max(first.saturating_add(s.ty(s.result(i)).size_bytes()));
+        }
+    });
+    end.saturating_add(3) & !3
 }
 
 /// Runs the passes on the IR that come before selection. `after` sees the shader after each.
@@ -165,21 +208,21 @@ pub fn prepare(
         }
     }
     let prepared = push(s, options, &mut p);
-    lower_rest(s, &mut p);
-    prepared
+    Prepared { clips: lower_rest(s, options, &mut p), ..prepared }
 }
 
 /// Moves words of uniform buffers to the driver's data, whose first word follows those.
 fn push(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Prepared {
     let mut words = Vec::new();
     if options.pushed_words == 0 {
-        return Prepared { words };
+        return Prepared::default();
     }
+    let first_byte = driver_bytes(s);
     let budget = push_words::Budget {
         words: options.pushed_words,
         granule: GRANULE,
         ranges: MAX_RANGES,
-        first_byte: 0,
+        first_byte,
     };
     let mut ranges = Vec::new();
     p.with(s, "push_words", |s| {
@@ -194,14 +237,14 @@ fn push(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Prepared
         words.extend((0..r.words).map(of));
     }
     p.run(s, "dce");
-    Prepared { words }
+    Prepared { first_byte, words, ..Prepared::default() }
 }
 
 /// The lowering part of [`prepare`], for shaders that are not to be optimised.
-pub fn lower(s: &mut Shader, _: &Options<'_>, look: &mut dyn FnMut(&'static str, &Shader)) {
+pub fn lower(s: &mut Shader, options: &Options<'_>, look: &mut dyn FnMut(&'static str, &Shader)) {
     let mut p = Pipeline::new(target().lanes, look);
     lower_stage(s, &mut p);
-    lower_rest(s, &mut p);
+    lower_rest(s, options, &mut p);
 }
 
 /// Lowers what is a stage's own, before all other passes.
@@ -209,20 +252,26 @@ fn lower_stage(s: &mut Shader, p: &mut Pipeline<'_>) {
     p.with(s, "lower_quads", lower_quads::run);
 }
 
-fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
+/// Lowers what is left; returns the outputs of a vertex shader that fragments are clipped by.
+fn lower_rest(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Clips {
     let target = target();
     tepui_passes::target::lower_textures(s, &target, p);
     p.with(s, "lower_images", lower_images::run);
     p.run(s, "lower_atomics");
     p.run(s, "lower_io");
+    let mut clips = Clips::default();
+    p.with(s, "clips", |s| {
+        clips = clips::run(s, options);
+        clips != Clips::default()
+    });
     // The hardware's discard ends the thread, at which other lanes may still look.
     let asks = s.any(|s, _, i| s.insts[i].op == Op::IsHelper);
-    let options = side_effects::Options {
+    let discards = side_effects::Options {
         records_discards: asks || stage::needs_helpers(s),
         guards_helpers: false,
         all_samples: 0xffff,
     };
-    if p.with(s, "side_effects", |s| side_effects::run(s, options)) {
+    if p.with(s, "side_effects", |s| side_effects::run(s, discards)) {
         for name in ["promote", "control", "simplify", "dce"] {
             p.run(s, name);
         }
@@ -231,6 +280,7 @@ fn lower_rest(s: &mut Shader, p: &mut Pipeline<'_>) {
     p.with(s, "lower_buffers", |s| lower_buffers::run_where(s, &stores_several));
     // Selection refuses what is left, and names it.
     let _ = tepui_passes::target::lower(s, &target, p);
+    clips
 }
 
 /// Whether an instruction is a store of several elements whose bounds are checked: the hardware checks the first byte alone.
@@ -292,10 +342,11 @@ fn back_end(
     };
     let request = Request {
         layout,
-        pushed: &prepared.words,
+        pushed: prepared,
         part: Part::Whole,
         attribute_table: options.attribute_table,
         pushes_addresses: options.pushes_addresses,
+        adds_first_instance: options.adds_first_instance || s.info.stage == Stage::Compute,
         each_sample: options.each_sample,
         value_locations: options.names,
     };
@@ -366,6 +417,7 @@ impl Compilation<'_> {
     /// The programs of a vertex shader, one after the other.
     fn vertex(&mut self) -> Result<Program> {
         let mut info = stage::vertex(self.s)?;
+        info.clips = self.request.pushed.clips;
         let mut program = self.part(Part::Position)?;
         if info.point_size {
             let other = self.part(Part::PositionWithoutSize)?;

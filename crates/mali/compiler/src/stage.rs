@@ -1,7 +1,9 @@
 //! Properties of programs of graphics stages, which drivers need.
 
+use crate::clips::Clips;
 use crate::error::{Error, Result};
 use crate::stats::Stats;
+use serde::{Deserialize, Serialize};
 use tepui_ir::{Attrs, Builtin, IoLoc, NumKind, Op, Props, Shader};
 use tepui_passes::side_effects;
 
@@ -11,7 +13,7 @@ pub const LOCATION_BYTES: u32 = 16;
 pub const TARGETS: usize = 8;
 
 /// Properties of a program of some stage.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum StageInfo {
     /// Compute.
     #[default]
@@ -23,7 +25,7 @@ pub enum StageInfo {
 }
 
 /// A program among several in one binary.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Offset of its first instruction in the code.
     pub offset: u32,
@@ -34,7 +36,7 @@ pub struct Entry {
 }
 
 /// Programs of a vertex shader. The position program begins at the start of the code.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VertexInfo {
     /// The position program that stores no point size, for other primitives than points, if there is one.
     pub without_point_size: Option<Entry>,
@@ -48,12 +50,15 @@ pub struct VertexInfo {
     pub layer: bool,
     /// Attributes that are read, by location.
     pub attributes: u32,
+    /// Outputs by which fragments are discarded.
+    pub clips: Clips,
 }
 
 /// Properties of a fragment program.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FragmentInfo {
     /// For each render target, the type of its colour, if it is written.
+    #[serde(with = "colours")]
     pub colours: [Option<NumKind>; TARGETS],
     /// There is a second colour for target 0.
     pub dual_source: bool,
@@ -144,4 +149,31 @@ pub(crate) fn fragment(s: &Shader) -> FragmentInfo {
         }
     });
     info
+}
+
+/// Types of colours in programs that a cache keeps: numbers, 0 for none.
+mod colours {
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::{Serialize, Serializer};
+    use tepui_ir::NumKind;
+
+    use super::TARGETS;
+
+    const KINDS: [Option<NumKind>; 4] =
+        [None, Some(NumKind::Float), Some(NumKind::Sint), Some(NumKind::Uint)];
+
+    pub fn serialize<S: Serializer>(
+        colours: &[Option<NumKind>; TARGETS],
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
+        let number = |c| KINDS.iter().position(|k| *k == c).unwrap_or(0) as u8;
+        colours.map(number).serialize(s)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<[Option<NumKind>; TARGETS], D::Error> {
+        let numbers = <[u8; TARGETS]>::deserialize(d)?;
+        Ok(numbers.map(|n| KINDS.get(usize::from(n)).copied().flatten()))
+    }
 }

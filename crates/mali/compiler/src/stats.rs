@@ -7,7 +7,7 @@ use tepui_mali_isa::Op;
 use tepui_mali_isa::table::field::Unit;
 
 /// Statistics of a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Instructions.
     pub instructions: u32,

@@ -5,8 +5,10 @@ mod rig;
 use rig::{CHIPS, Model, Valhall, options};
 use tepui_compiler_test::{Compiler, Executor};
 use tepui_ir::interp::Memory;
-use tepui_mali_compiler::Options;
+use tepui_mali_compiler::interface::PUSHED_WORDS;
+use tepui_mali_compiler::{FauWord, Options};
 use tepui_mali_isa::disasm;
+use tepui_sysval::SystemValue;
 
 /// Adds two arrays.
 const SUM: &str = "shader compute \"main\" {
@@ -108,6 +110,36 @@ fn push_constants_are_read_at_any_offset() {
     store_buffer[align 4] %5, %3, %8";
     let out = run(body, &push, &input, 16, options());
     assert_eq!(out, (0..16).map(|k| 115 - k).collect::<Vec<u32>>());
+}
+
+/// Words of the driver's data that a shader reads itself stay where they are; those of uniform buffers that are moved there follow.
+#[test]
+fn words_of_uniform_buffers_follow_those_of_the_driver() {
+    let text = "shader compute \"main\" {
+  workgroup_size 16 1 1
+  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
+  resource uniform_buffer set 0 binding 1 count 1 2d float \"\"
+  body {
+    %0:b32 = const[0x0]
+    %1:b32 = const[0x4]
+    %2:b64 = descriptor[@r0] %0
+    %3:b64 = descriptor[@r1] %0
+    %4:b32 = load_uniform[align 4] %1
+    %5:b32 = load_buffer[align 4 const nonwritable] %3, %1
+    %6:b32 = iadd %4, %5
+    store_buffer[align 4] %2, %0, %6
+    yield
+  }
+}
+";
+    let mut s = tepui_ir::parse(text).expect("valid text");
+    let options = Options { pushed_words: PUSHED_WORDS, ..options() };
+    let program = tepui_mali_compiler::compile(&mut s, &options).expect("a program");
+    let driver = FauWord::System(SystemValue::Driver { offset: 4 }, 0);
+    let buffer = FauWord::Buffer { set: 0, binding: 1, element: 0, word: 1 };
+    let mut words = program.fau;
+    words.retain(|w| !matches!(w, FauWord::Address { .. } | FauWord::Unused));
+    assert_eq!(words, [driver, buffer]);
 }
 
 /// Each invocation stores four words from its own on; the last ones are past the end.

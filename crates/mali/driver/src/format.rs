@@ -44,6 +44,12 @@ pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures
         hw(p.format).is_some() && (s.texturable || s.depth_stencil)
     };
     if !all.iter().zip(&supports).all(is_known) {
+        let info = f.info();
+        let is_colour = !(info.is_planar() || info.is_compressed() || info.is_depth_or_stencil());
+        if is_colour && hw(f).is_some() {
+            // Of vertices alone.
+            out.buffer = F::VERTEX_BUFFER;
+        }
         return out;
     }
     if f.info().is_planar() {

@@ -40,6 +40,7 @@ use std::sync::Arc;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_mali_chips::Chip;
+use tepui_mali_compiler::Clips;
 use tepui_vulkan::backend::{
     Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
     PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo,
@@ -146,8 +147,11 @@ impl Backend for Mali {
         &device.kernel.node
     }
 
-    fn memory_types(_device: &Arc<Device>, _user: &MemoryUser<'_>) -> u32 {
-        limits::MEMORY_TYPES
+    fn memory_types(_device: &Arc<Device>, user: &MemoryUser<'_>) -> u32 {
+        match user {
+            MemoryUser::File(_) => 1 << limits::MEMORY_COMBINED,
+            _ => limits::MEMORY_TYPES,
+        }
     }
 
     fn allocate(device: &Arc<Device>, a: Allocation) -> Result<Arc<Bo>> {
@@ -160,6 +164,9 @@ impl Backend for Mali {
         match a.import {
             Some(fd) => Bo::import(kernel, &fd, a.size, window),
             None if a.exportable => Bo::shareable(kernel, a.size, window),
+            None if a.memory_type == limits::MEMORY_CACHED => {
+                Bo::cached(kernel, a.size, window).map(Arc::new)
+            }
             None => Bo::new(kernel, a.size, window).map(Arc::new),
         }
     }
@@ -179,6 +186,14 @@ impl Backend for Mali {
 
     fn size(memory: &Arc<Bo>) -> u64 {
         memory.size
+    }
+
+    fn flush(memory: &Arc<Bo>, offset: u64, size: u64) -> Result<()> {
+        memory.sync(offset, size)
+    }
+
+    fn invalidate(memory: &Arc<Bo>, offset: u64, size: u64) -> Result<()> {
+        memory.sync(offset, size)
     }
 
     fn export(_device: &Arc<Device>, memory: &Arc<Bo>) -> Result<OwnedFd> {
@@ -292,11 +307,13 @@ impl Backend for Mali {
         let expands = !stages.expanded.is_empty()
             || stages.control.is_some()
             || stages.geometry.is_some()
-            || stages.vertex.is_some_and(|v| v.writes_memory);
-        stages.vertex.filter(|_| !expands).map(|v| v.of(views)).transpose()?;
+            || stages.vertex.is_some_and(|v| v.writes_memory)
+            || stages.fragment.is_some_and(|f| f.reads_primitive);
+        let vertex = stages.vertex.filter(|_| !expands).map(|v| v.of(views)).transpose()?;
+        let clips = vertex.map_or(Ok(Clips::default()), |v| v.vertex().map(|info| info.clips))?;
         if let Some(fragment) = stages.fragment.filter(|_| !state.discard) {
             let blending = Blending::new(state, &state.colour_formats)?;
-            fragment.fragment(state, blending.lowered, &state.colour_formats, false)?;
+            fragment.fragment(state, blending.lowered, &state.colour_formats, false, clips)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::promoted::{Features, Properties};
-use tepui_vulkan::state::MAX_COLOURS;
+use tepui_vulkan::state::{MAX_COLOURS, MAX_VIEWPORTS};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::format;
@@ -39,6 +39,9 @@ fn max_memory(chip: &Chip) -> u64 {
     if has_job_manager(chip) { 1 << 31 } else { 1 << 32 }
 }
 
+/// Components between stages: those of 32 locations.
+const MAX_COMPONENTS: u32 = 128;
+
 /// Bytes of workgroup memory.
 const MAX_SHARED: u32 = 32 << 10;
 /// Ticks of the GPU's clock in a second, on the virtual device; a node says its own.
@@ -51,8 +54,12 @@ const MAX_INDIRECT_DRAWS: u32 = 1 << 16;
 const ROBUST: vk::PipelineRobustnessBufferBehavior =
     vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS;
 
-/// The only memory type, as a bit.
-pub const MEMORY_TYPES: u32 = 1;
+/// The memory type that the host writes combined.
+pub const MEMORY_COMBINED: u32 = 0;
+/// The memory type that the host's cache holds, for reads. What is exported is write-combined all the same, so that importers agree.
+pub const MEMORY_CACHED: u32 = 1;
+/// The memory types, a bit each.
+pub const MEMORY_TYPES: u32 = 1 << MEMORY_COMBINED | 1 << MEMORY_CACHED;
 
 /// Device extensions of the hardware and the compiler, and their versions. [`tepui_vulkan::offer`] has those of the runtime.
 const EXTENSIONS: &[(&str, u32)] = &[
@@ -127,6 +134,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
+    ("VK_EXT_shader_viewport_index_layer", 1),
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
@@ -152,10 +160,10 @@ fn limits() -> vk::PhysicalDeviceLimits {
     let (one, samples) = (vk::SampleCountFlags::_1, format::SAMPLES);
     vk::PhysicalDeviceLimits {
         // Strides of planes have 32 bits, so that larger ones need not fit.
-        max_image_dimension_1d: 16383,
-        max_image_dimension_2d: 16383,
-        max_image_dimension_3d: 512,
-        max_image_dimension_cube: 16383,
+        max_image_dimension_1d: 16384,
+        max_image_dimension_2d: 16384,
+        max_image_dimension_3d: 2048,
+        max_image_dimension_cube: 16384,
         max_image_array_layers: 2048,
         max_texel_buffer_elements: MAX_ELEMENTS,
         max_uniform_buffer_range: 1 << 16,
@@ -185,21 +193,21 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_vertex_input_bindings: 16,
         max_vertex_input_attribute_offset: 2047,
         max_vertex_input_binding_stride: 2048,
-        max_vertex_output_components: 64,
+        max_vertex_output_components: MAX_COMPONENTS,
         max_tessellation_generation_level: 64,
         max_tessellation_patch_size: 32,
-        max_tessellation_control_per_vertex_input_components: 64,
-        max_tessellation_control_per_vertex_output_components: 64,
+        max_tessellation_control_per_vertex_input_components: MAX_COMPONENTS,
+        max_tessellation_control_per_vertex_output_components: MAX_COMPONENTS,
         max_tessellation_control_per_patch_output_components: 120,
         max_tessellation_control_total_output_components: 2048,
-        max_tessellation_evaluation_input_components: 64,
-        max_tessellation_evaluation_output_components: 64,
+        max_tessellation_evaluation_input_components: MAX_COMPONENTS,
+        max_tessellation_evaluation_output_components: MAX_COMPONENTS,
         max_geometry_shader_invocations: 32,
-        max_geometry_input_components: 64,
-        max_geometry_output_components: 64,
+        max_geometry_input_components: MAX_COMPONENTS,
+        max_geometry_output_components: MAX_COMPONENTS,
         max_geometry_output_vertices: 256,
         max_geometry_total_output_components: 1024,
-        max_fragment_input_components: 64,
+        max_fragment_input_components: MAX_COMPONENTS,
         max_fragment_output_attachments: 8,
         max_fragment_combined_output_resources: 5 * MAX_DESCRIPTORS,
         max_compute_shared_memory_size: MAX_SHARED,
@@ -213,7 +221,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_draw_indirect_count: MAX_INDIRECT_DRAWS,
         max_sampler_lod_bias: 16.0,
         max_sampler_anisotropy: 16.0,
-        max_viewports: 1,
+        max_viewports: MAX_VIEWPORTS as u32,
         max_viewport_dimensions: [16384; 2],
         viewport_bounds_range: [-32768.0, 32767.0],
         viewport_sub_pixel_bits: 0,
@@ -245,9 +253,9 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_sample_mask_words: 1,
         timestamp_compute_and_graphics: TRUE,
         timestamp_period: 1e9 / TIMESTAMP_HZ,
-        max_clip_distances: 0,
-        max_cull_distances: 0,
-        max_combined_clip_and_cull_distances: 0,
+        max_clip_distances: 8,
+        max_cull_distances: 8,
+        max_combined_clip_and_cull_distances: 8,
         discrete_queue_priorities: 2,
         point_size_range: [1.0, 1024.0],
         line_width_range: [1.0, 7.0],
@@ -288,12 +296,17 @@ fn features() -> vk::PhysicalDeviceFeatures {
         vertex_pipeline_stores_and_atomics,
         depth_clamp,
         depth_bias_clamp,
+        fill_mode_non_solid,
         fragment_stores_and_atomics,
         sample_rate_shading,
         alpha_to_one,
         dual_src_blend,
         large_points,
+        multi_viewport,
+        shader_clip_distance,
+        shader_cull_distance,
         multi_draw_indirect,
+        draw_indirect_first_instance,
         occlusion_query_precise,
         pipeline_statistics_query,
         inherited_queries,
@@ -362,6 +375,8 @@ fn core_features() -> Features {
             buffer_device_address_capture_replay,
             vulkan_memory_model,
             vulkan_memory_model_device_scope,
+            shader_output_viewport_index,
+            shader_output_layer,
         }),
         v13: on!(PhysicalDeviceVulkan13Features {
             robust_image_access,
@@ -413,7 +428,7 @@ fn feature_chain(chip: &Chip) -> Answers {
                 extended_dynamic_state2, extended_dynamic_state2_logic_op,
             }
             PhysicalDeviceExtendedDynamicState3FeaturesEXT {
-                extended_dynamic_state_3depth_clamp_enable,
+                extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
                 extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
                 extended_dynamic_state3_alpha_to_coverage_enable,
                 extended_dynamic_state3_alpha_to_one_enable, extended_dynamic_state3_logic_op_enable,
@@ -619,12 +634,18 @@ fn cache_uuid(chip: &Chip) -> vk::ByteArray<16> {
     vk::ByteArray(bytes)
 }
 
-/// One memory type: mapped write-combined, as the GPU does not see the host's cache.
+/// Memory that the host maps write-combined, and memory that it maps cached and writes back, as the GPU does not see the host's cache.
 fn memory() -> vk::PhysicalDeviceMemoryProperties {
     let mut memory = PhysicalInfo::unified_memory();
-    memory.memory_types[0].property_flags = vk::MemoryPropertyFlags::DEVICE_LOCAL
-        | vk::MemoryPropertyFlags::HOST_VISIBLE
-        | vk::MemoryPropertyFlags::HOST_COHERENT;
+    memory.memory_type_count = MEMORY_TYPES.count_ones();
+    let both = vk::MemoryPropertyFlags::DEVICE_LOCAL | vk::MemoryPropertyFlags::HOST_VISIBLE;
+    for (k, own) in [
+        (MEMORY_COMBINED, vk::MemoryPropertyFlags::HOST_COHERENT),
+        (MEMORY_CACHED, vk::MemoryPropertyFlags::HOST_CACHED),
+    ] {
+        let flags = both | own;
+        memory.memory_types[k as usize] = vk::MemoryType { property_flags: flags, heap_index: 0 };
+    }
     memory
 }
 
@@ -657,7 +678,7 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
         graphics_stages: vk::ShaderStageFlags::ALL_GRAPHICS,
-        set_memory: &[SetMemory::Device { memory_type: 0 }],
+        set_memory: &[SetMemory::Device { memory_type: MEMORY_COMBINED }],
         max_memory_bytes: max_memory(chip),
     }
 }

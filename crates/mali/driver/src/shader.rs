@@ -1,19 +1,21 @@
 //! Shaders: the machine code of a stage where it can run, and what the driver supplies to it.
 
+use std::hash::Hash;
 use std::sync::{Arc, OnceLock, Weak};
 
-use tepui_expand::Expansion;
+use tepui_expand::{Expansion, pull};
 use tepui_format::Format;
-use tepui_ir::{Attrs, IoLoc, Op, ResKind, Shader as Ir, Stage};
+use tepui_ir::{Attrs, Builtin, IoLoc, Op, ResKind, Shader as Ir, Stage};
 use tepui_mali_compiler::interface::PUSHED_WORDS;
 use tepui_mali_compiler::{
-    Binding, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
+    Binding, Clips, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
 };
 use tepui_mali_isa::disasm;
 use tepui_mali_packets::shader::{
     CoverageBitmaskType, ShaderProgram, ShaderRegisterAllocation, ShaderStage, WarpLimit,
 };
 use tepui_vulkan::backend::{ShaderInfo, SubgroupSize};
+use tepui_vulkan::cache::Programs as CachedPrograms;
 use tepui_vulkan::command::MAX_SETS;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
@@ -21,7 +23,7 @@ use tepui_vulkan::executable::Executable;
 use tepui_vulkan::state::{GraphicsState, MAX_COLOURS};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_expand::Derived;
-use tepui_vulkan_kit::Variants;
+use tepui_vulkan_kit::{Variants, variants};
 
 use crate::descriptor::tables;
 use crate::device::{Device, Piece, packet};
@@ -255,6 +257,8 @@ impl Variant {
 pub struct Key {
     /// Vertices: several views, each the layer of its number.
     pub several_views: bool,
+    /// Vertices: the first instance of attributes is in memory.
+    pub adds_first_instance: bool,
     /// Fragments: the program runs for each sample.
     pub per_sample: bool,
     /// Fragments: blending that the program does.
@@ -263,6 +267,8 @@ pub struct Key {
     pub locations: Locations,
     /// Fragments: the program counts its invocations.
     pub counts: bool,
+    /// Fragments: outputs of the last stage by which they are discarded, and the samples that are looked at.
+    pub clips: (Clips, u32),
 }
 
 impl Key {
@@ -290,12 +296,20 @@ pub struct Shader {
     /// Weak, as the device owns shaders too.
     device: Weak<Device>,
     ir: Ir,
+    /// Hash of everything that the shader follows from.
+    key: u128,
+    /// Cache of compiled programs.
+    cached: Arc<CachedPrograms>,
+    /// A fragment shader that reads the number of the primitive, which a vertex passes to it.
+    pub reads_primitive: bool,
     layout: Layout,
     dynamic: Dynamic,
     captures: bool,
     robust: bool,
     /// There are input attachments.
     reads_attachments: bool,
+    /// Attributes that a vertex shader reads, a bit for each location.
+    pub attributes: u32,
     only: OnceLock<Arc<Variant>>,
     /// Programs for state.
     others: Variants<Key, Arc<Variant>>,
@@ -303,6 +317,8 @@ pub struct Shader {
     pub writes_memory: bool,
     /// Shaders of expanded draws that follow from this one.
     pub derived: Derived<Shader>,
+    /// The fragment shader of [`Shader::empty_fragment`].
+    empty: Variants<(), Arc<Shader>>,
     /// Compute programs of a geometry or tessellation shader.
     pub expanded: Variants<Expansion, Arc<Variant>>,
     /// Compute programs of a vertex shader: that leaves records, and that captures.
@@ -328,33 +344,47 @@ impl Shader {
         }
         let (layout, dynamic) = placement(info.sets);
         let (ir, robust, captures) = (info.ir, info.robust, info.captures);
-        Shader::made(Arc::downgrade(device), ir, (layout, dynamic), robust, captures)
+        let cached = (info.key, info.programs);
+        Shader::made(Arc::downgrade(device), ir, (layout, dynamic), robust, captures, cached)
     }
 
     fn made(
         device: Weak<Device>,
-        ir: Ir,
+        mut ir: Ir,
         (layout, dynamic): (Layout, Dynamic),
         robust: bool,
         captures: bool,
+        (key, cached): (u128, Arc<CachedPrograms>),
     ) -> Result<Shader> {
         let stage = ir.info.stage;
+        let number = Attrs::Builtin(Builtin::PrimitiveId);
+        let reads_primitive =
+            stage == Stage::Fragment && ir.any(|s, _, i| s.insts[i].attrs == number);
+        if reads_primitive {
+            pull::fetch_primitive(&mut ir);
+        }
         let mut kinds = ir.resources.values().map(|r| r.kind);
         let reads_attachments = kinds.any(|kind| kind == ResKind::InputAttachment);
         let writes_memory =
             stage == Stage::Vertex && tepui_passes::side_effects::writes_memory(&ir);
+        let attributes = if stage == Stage::Vertex { attributes(&ir) } else { 0 };
         let shader = Shader {
             device,
             ir,
+            key,
+            cached,
+            reads_primitive,
             layout,
             dynamic,
             captures,
             robust,
             reads_attachments,
+            attributes,
             only: OnceLock::new(),
             others: Variants::default(),
             writes_memory,
             derived: Derived::default(),
+            empty: Variants::default(),
             expanded: Variants::default(),
             vertices: Variants::default(),
         };
@@ -370,28 +400,38 @@ impl Shader {
         &self.ir
     }
 
-    /// A shader that follows from this one, with its descriptors or none.
+    /// A shader that follows from this one in a way, with its descriptors or none.
     ///
     /// # Errors
     /// When it does not compile.
-    pub fn derive_from(&self, ir: Ir, has_descriptors: bool) -> Result<Shader> {
+    pub fn derive_from(&self, ir: Ir, how: &impl Hash, has_descriptors: bool) -> Result<Shader> {
         let places = match has_descriptors {
             true => (self.layout.clone(), self.dynamic),
             false => Default::default(),
         };
-        Shader::made(self.device.clone(), ir, places, self.robust, self.captures)
+        let cached = (variants::key(&(self.key, how)), self.cached.clone());
+        Shader::made(self.device.clone(), ir, places, self.robust, self.captures, cached)
     }
 
-    /// The program of an IR with this shader's descriptors.
+    /// A program, out of the cache or compiled; `what` tells those of this shader apart.
+    fn program(&self, what: &impl Hash, ir: &mut Ir, options: &Options<'_>) -> Result<Program> {
+        let key = variants::key(&(self.key, self.robust, what));
+        if let Some(p) = self.cached.find(key, |bytes| postcard::from_bytes(bytes).ok())? {
+            return Ok(p);
+        }
+        let program = tepui_mali_compiler::compile(ir, options).map_err(|e| compile_error(&e))?;
+        self.cached.keep(key, || postcard::to_allocvec(&program).ok());
+        Ok(program)
+    }
+
+    /// The program of an IR that follows from this shader's in a way, with its descriptors.
     ///
     /// # Errors
     /// When it does not compile.
-    pub fn compile_ir(&self, mut ir: Ir) -> Result<Arc<Variant>> {
+    pub fn compile_ir(&self, mut ir: Ir, how: &impl Hash) -> Result<Arc<Variant>> {
         let device = self.device()?;
-        let options = self.options();
         let attributes = attributes(&ir);
-        let program =
-            tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
+        let program = self.program(&("follows", how), &mut ir, &self.options())?;
         let v = self.variant(&device, &program)?;
         Ok(Arc::new(Variant { attributes, ..v }))
     }
@@ -408,6 +448,10 @@ impl Shader {
             pushed_words: PUSHED_WORDS,
             pushes_addresses: true,
             attribute_table: tables::ATTRIBUTES,
+            primitive_location: match pull::PRIMITIVE.loc {
+                IoLoc::Location(n) => Some(n),
+                IoLoc::Builtin(_) => None,
+            },
             ..Options::default()
         }
     }
@@ -415,8 +459,25 @@ impl Shader {
     fn compile(&self, key: &Key) -> Result<Arc<Variant>> {
         let device = self.device()?;
         let reads_samples = key.reads_samples();
-        let options = Options { each_sample: reads_samples, ..self.options() };
+        let adds_first_instance = key.adds_first_instance;
+        let (clips, samples) = key.clips;
+        let options = Options {
+            each_sample: reads_samples,
+            adds_first_instance,
+            clips,
+            samples,
+            ..self.options()
+        };
         let mut ir = self.ir.clone();
+        if clips.are_there() && ir.info.early_tests {
+            // Tests must not see what is clipped.
+            if key.counts || tepui_passes::side_effects::writes_memory(&ir) {
+                return Err(Error::unsupported(
+                    "early tests of fragments that write memory and are clipped by distances on Mali",
+                ));
+            }
+            ir.info.early_tests = false;
+        }
         if key.several_views {
             tepui_passes::multiview::run(&mut ir);
         }
@@ -428,8 +489,7 @@ impl Shader {
         if let Some(blend) = &key.blend {
             blend.run(&mut ir);
         }
-        let program =
-            tepui_mali_compiler::compile(&mut ir, &options).map_err(|e| compile_error(&e))?;
+        let program = self.program(key, &mut ir, &options)?;
         if let StageInfo::Fragment(info) = &program.stage
             && reads_samples
             && tepui_passes::side_effects::writes_memory(&self.ir)
@@ -467,7 +527,8 @@ impl Shader {
     }
 
     /// The program of a fragment shader for graphics state, with the blending that it does, and targets of some formats; whether it
-    /// counts its invocations.
+    /// counts its invocations; and outputs of the last stage by which
+    /// fragments are discarded.
     ///
     /// # Errors
     /// When it does not compile.
@@ -477,12 +538,27 @@ impl Shader {
         blend: Option<Lowered>,
         formats: &[Option<Format>; MAX_COLOURS],
         counts: bool,
+        clips: Clips,
     ) -> Result<Arc<Variant>> {
         let share = s.min_sample_shading * s.samples.max(1) as f32;
         let per_sample = s.samples > 1 && s.sample_shading && share > 1.0;
         let locations = Locations::new(s, formats, self.reads_attachments);
         let blend = blend.map(Arc::new);
-        self.of(Key { several_views: false, per_sample, blend, locations, counts })
+        let samples = if clips.clip > 0 { s.samples.max(1) } else { 1 };
+        let clips = (clips, samples);
+        self.of(Key { per_sample, blend, locations, counts, clips, ..Key::default() })
+    }
+
+    /// A fragment shader that does nothing but discard, for vertex shaders whose primitives are clipped by fragments.
+    ///
+    /// # Errors
+    /// When it does not compile.
+    pub fn empty_fragment(&self) -> Result<Arc<Shader>> {
+        self.empty.get_or(&(), || {
+            let mut ir = Ir::new(Stage::Fragment);
+            tepui_ir::Builder::new(&mut ir).yield_(&[]);
+            Ok(Arc::new(self.derive_from(ir, &"empty", false)?))
+        })
     }
 
     /// The program for a state.

@@ -32,6 +32,8 @@ pub struct Driver {
     pub has_opengl: bool,
     /// The file name of its Vulkan driver.
     library: &'static str,
+    /// The only programs that run, by the start of their names, of rows that test a part; none for all.
+    only: &'static [&'static str],
     /// Programs that it does not run, by the start of their names, with the reason.
     left_out: &'static [&'static [(&'static str, &'static str)]],
     /// The foreign architecture for which its programs are built; they run if the variable [`MALI`] is set.
@@ -80,6 +82,7 @@ pub const REFERENCE: Driver = Driver {
     device: "llvmpipe",
     has_opengl: false,
     library: "libvulkan_lvp",
+    only: &[],
     left_out: &[],
     foreign: None,
 };
@@ -107,6 +110,7 @@ const M1: Driver = Driver {
     device: "Apple M1",
     has_opengl: true,
     library: "libvulkan_asahi",
+    only: &[],
     left_out: &[&[(
         "vkmark/cube_dri3",
         "Mesa shares sync objects with an X server that has DRI3 1.4; the shim's stay in their process",
@@ -126,6 +130,7 @@ const TEPUI: Driver = Driver {
     device: "Tepui",
     has_opengl: true,
     library: "libvulkan_tepui",
+    only: &[],
     left_out: &[NOT_ON_TEPUI],
     foreign: None,
 };
@@ -147,6 +152,45 @@ const TEPUI_SKYLAKE: Driver =
 /// Tepui's own Vulkan driver, and zink over it, on the virtual Tiger Lake.
 const TEPUI_TIGER_LAKE: Driver = Driver { name: "tepui-tgl", gpu: Some("tgl"), ..TEPUI_SKYLAKE };
 
+/// Tepui's own Vulkan driver, and zink over it, on the virtual Mali-G610.
+const TEPUI_MALI_G610: Driver = Driver {
+    name: "tepui-mali-g610",
+    gpu: Some("mali-g610"),
+    left_out: &[
+        NOT_ON_TEPUI,
+        &[("vkmark/cube_dri3", ARM_COMPOSITOR), ("vkmark/cube_wayland_dma_bufs", ARM_COMPOSITOR)],
+    ],
+    ..TEPUI_SKYLAKE
+};
+
+/// The compositor draws on the same virtual GPU.
+const ARM_COMPOSITOR: &str = "the compositor's driver, panfrost, is a program of arm64";
+
+/// The same on the virtual Mali-G57, which gets its work as chains of jobs. What is before that is the G610's.
+const TEPUI_MALI_G57: Driver = Driver {
+    name: "tepui-mali-g57",
+    gpu: Some("mali-g57"),
+    only: &[
+        "vkcube",
+        "vkmark/",
+        "glxgears",
+        "es2gears_x11",
+        "gtk4",
+        "mpv",
+        "testgpu",
+        "wgpu",
+        "moderngl",
+        "vtk",
+        "ncnn",
+        "ggml",
+        "glmark2-es2/bump",
+        "glmark2-es2/jellyfish",
+        "glmark2-es2/shadow",
+        "glmark2/",
+    ],
+    ..TEPUI_MALI_G610
+};
+
 /// ANV (Vulkan), zink over it and `iris` (OpenGL) on the virtual Skylake.
 const SKYLAKE: Driver = Driver {
     name: "skl",
@@ -159,6 +203,7 @@ const SKYLAKE: Driver = Driver {
     device: "HD Graphics 530",
     has_opengl: true,
     library: "libvulkan_intel",
+    only: &[],
     // source: docs/intel.md, "What is missing".
     left_out: &[NOT_ON_SKYLAKE],
     foreign: None,
@@ -192,6 +237,7 @@ const MALI_G610: Driver = Driver {
     device: "Mali-G610",
     has_opengl: false,
     library: "libvulkan_panfrost",
+    only: &[],
     left_out: &[NOT_ON_MALI],
     foreign: Some(Foreign {
         arch: "arm64",
@@ -224,6 +270,8 @@ pub const TESTED: &[Driver] = &[
     TEPUI,
     TEPUI_SKYLAKE,
     TEPUI_TIGER_LAKE,
+    TEPUI_MALI_G610,
+    TEPUI_MALI_G57,
     SKYLAKE,
     // The driver without compressed colours, hierarchical depth and fast clears.
     Driver {
@@ -360,6 +408,9 @@ impl Driver {
             if !programs.iter().any(|start| program.starts_with(start)) {
                 return false;
             }
+        }
+        if !self.only.is_empty() && !self.only.iter().any(|start| program.starts_with(start)) {
+            return false;
         }
         !self.left_out.iter().copied().flatten().any(|(start, _)| program.starts_with(start))
     }

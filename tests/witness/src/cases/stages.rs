@@ -7,7 +7,7 @@ use super::canvas::{
     small, stages, vertices,
 };
 use crate::case::{Case, Output, Shader};
-use crate::gpu::{Attachment, ImageSpec, Pass, Shape, State};
+use crate::gpu::{Attachment, Bind, ImageSpec, Pass, Shape, State};
 
 pub(super) const GEOMETRY: vk::ShaderStageFlags = vk::ShaderStageFlags::GEOMETRY;
 pub(super) const CONTROL: vk::ShaderStageFlags = vk::ShaderStageFlags::TESSELLATION_CONTROL;
@@ -367,7 +367,60 @@ fn largest() -> Vec<Case> {
     cases
 }
 
+/// A matrix that moves and shrinks for each of three stages, then a factor of the colour for each.
+fn uniform_words() -> Vec<f32> {
+    let matrix = |k: f32| {
+        let size = 1.0 - 0.1 * k;
+        let axes = [[size, 0.0, 0.0, 0.0], [0.05 * k, size, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+        [axes.as_flattened(), &[0.04 * k, -0.03 * k, 0.0, 1.0]].concat()
+    };
+    let tint = |k: f32| vec![1.0 - 0.2 * k, 0.7 + 0.1 * k, 1.0 - 0.1 * k, 1.0];
+    (1..4).map(|k| matrix(k as f32)).chain((0..3).map(|k| tint(k as f32))).flatten().collect()
+}
+
+/// Stages that read a uniform buffer.
+fn uniforms() -> Vec<Case> {
+    const GEOMETRY_ONLY: &[vk::ShaderStageFlags] = &[VERTEX, GEOMETRY, FRAGMENT];
+    const ALL: &[vk::ShaderStageFlags] = &[VERTEX, CONTROL, EVALUATION, GEOMETRY, FRAGMENT];
+    let one = |name: &str, flags: &'static [vk::ShaderStageFlags]| {
+        let vertex = Shader::new("mesh.vert").define("UNIFORMS", 1);
+        let control = Shader::new("stage.tesc").define("POINTS", 3).define("LEVEL", "2.3");
+        let evaluation = Shader::new("stage.tese")
+            .define("POINTS", 3)
+            .define("MODE", "triangles, equal_spacing")
+            .define("UNIFORMS", 1);
+        let geometry = geometry_shader("triangles", "triangle_strip", 1, 2).define("UNIFORMS", 1);
+        let mut shaders = vec![vertex, control, evaluation, geometry, Shader::new("shade.frag")];
+        let mut state = mesh_state();
+        if flags.contains(&CONTROL) {
+            state.topology = vk::PrimitiveTopology::PATCH_LIST;
+            state.patch_points = 3;
+        } else {
+            shaders.drain(1..3);
+        }
+        let about = "stages with a uniform buffer";
+        Case::new(format!("stages/uniforms_{name}"), about, shaders, move |bench| {
+            let modules: Vec<_> =
+                flags.iter().copied().zip(bench.spirv.iter().map(Vec::as_slice)).collect();
+            let buffer = bench.gpu.buffer(&uniform_words())?;
+            let pipeline = bench.gpu.graphics(&modules, &state, &[Bind::Uniform(&buffer)])?;
+            let list = scattered(91, 18);
+            let mesh = vertices(bench, &list)?;
+            let pixels = picture(bench, |c| {
+                c.vertex_buffers(&[&mesh]);
+                c.draw(&pipeline, list.len() as u32, 1);
+                Ok(())
+            })?;
+            Ok(vec![output(&pixels, nearly())])
+        })
+    };
+    vec![one("geometry", GEOMETRY_ONLY), one("tessellation", ALL)]
+}
+
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [geometry_shaders(), largest(), tessellation(), targets()].into_iter().flatten().collect()
+    [geometry_shaders(), largest(), tessellation(), targets(), uniforms()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -222,7 +222,7 @@ impl Select<'_> {
             Builtin::ViewIndex => {
                 vec![self.system(tepui_sysval::SystemValue::ViewIndex)?]
             }
-            Builtin::ViewportIndex => vec![Comp::Const(0)],
+            Builtin::ViewportIndex => vec![self.fau_word(FauWord::ViewportIndex)?],
             Builtin::BlendConstant => {
                 let mut all = Vec::with_capacity(4);
                 for component in 0..4 {

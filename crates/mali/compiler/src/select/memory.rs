@@ -352,13 +352,7 @@ impl Select<'_> {
             let offset = byte & !3;
             let word = match s.insts[i].op {
                 Op::LoadPush => FauWord::System(SystemValue::Push { offset }, 0),
-                _ => match self.pushed.get(offset as usize / 4) {
-                    Some(&word) => word,
-                    None => {
-                        let pushed = 4 * self.pushed.len() as u32;
-                        FauWord::System(SystemValue::Driver { offset: offset - pushed }, 0)
-                    }
-                },
+                _ => self.pushed.word(offset),
             };
             let c = self.fau_word(word)?;
             comps.push(self.above(c, 8 * (byte % 4)));

@@ -20,6 +20,7 @@ mod stage;
 mod texture;
 mod vertex;
 
+use crate::Prepared;
 use crate::error::{Error, Result};
 use crate::interface::{Fau, FauWord, Layout};
 use crate::mir::Ctl;
@@ -40,8 +41,8 @@ pub(crate) struct Select<'a> {
     layout: &'a Layout,
     /// Fast-access uniforms.
     fau: Fau,
-    /// Words of the driver's own data that `push_words` has moved there: uniform buffers.
-    pushed: &'a [FauWord],
+    /// Words of uniform buffers in the driver's data.
+    pushed: &'a Prepared,
     /// Registers that hold something at the start, by their number from r48 on.
     preloaded: [Option<Val>; 16],
     /// The part of the shader that is selected.
@@ -50,6 +51,8 @@ pub(crate) struct Select<'a> {
     attribute_table: u8,
     /// The driver can put addresses of buffers into fast-access uniforms.
     pushes_addresses: bool,
+    /// Attributes are fetched from the first instance on.
+    adds_first_instance: bool,
     accesses: addresses::AccessMap,
     /// Attributes of vertices that were loaded where all of the program can use them.
     attributes: vertex::Attributes,
@@ -118,13 +121,15 @@ pub(crate) struct Request<'a> {
     /// The places of descriptors.
     pub layout: &'a Layout,
     /// Words of uniform buffers in the driver's data.
-    pub pushed: &'a [FauWord],
+    pub pushed: &'a Prepared,
     /// The part of the shader.
     pub part: Part,
     /// The table of vertex attributes.
     pub attribute_table: u8,
     /// The driver can put addresses of buffers into fast-access uniforms.
     pub pushes_addresses: bool,
+    /// Attributes are fetched from the first instance on.
+    pub adds_first_instance: bool,
     /// Whether a fragment program runs for each sample, whatever its inputs are.
     pub each_sample: bool,
     /// Whether debuggers want to know where values are.
@@ -138,7 +143,8 @@ pub(crate) struct Request<'a> {
 pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selected> {
     let builder = Builder::new(s, |_, _| true);
     let Request { layout, pushed, part, attribute_table, .. } = request;
-    let Request { pushes_addresses, each_sample, value_locations, .. } = request;
+    let Request { pushes_addresses, adds_first_instance, .. } = request;
+    let Request { each_sample, value_locations, .. } = request;
     let accesses = match pushes_addresses {
         true => addresses::AccessMap::of(s),
         false => addresses::AccessMap::default(),
@@ -154,6 +160,7 @@ pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selec
         part,
         attribute_table,
         pushes_addresses,
+        adds_first_instance,
         accesses,
         attributes: vertex::Attributes::of(s),
         each_sample,

@@ -89,7 +89,7 @@ impl Select<'_> {
         let widest = self.attributes.widths.get(&(location, is_float)).copied();
         let count = widest.filter(|_| shared).unwrap_or(end);
         let vertex = Opnd::val(self.vertex_number(i)?);
-        let instance = Opnd::val(self.preloaded(i, preload::INSTANCE)?);
+        let instance = Opnd::val(self.instance_of(i, location)?);
         let d = self.f.val(words(count as u8));
         let size = [VectorSize::None, VectorSize::V2, VectorSize::V3, VectorSize::V4][count - 1];
         let table = u32::from(self.attribute_table);
@@ -112,6 +112,23 @@ impl Select<'_> {
         }
         self.set(s.result(i), &comps);
         Ok(())
+    }
+
+    /// The number of the instance with which an attribute is fetched. The hardware divides it by the attribute's divisor, so that the first
+    /// instance is multiplied by that; an attribute with divisor 0 has divisor 1, and the number of the instance in the draw is masked.
+    fn instance_of(&mut self, i: Inst, location: u16) -> Result<Val> {
+        let own = self.preloaded(i, preload::INSTANCE)?;
+        if !self.adds_first_instance {
+            return Ok(own);
+        }
+        let location = location as u8;
+        let first = self.system(SystemValue::BaseInstance)?;
+        let word = |factor| FauWord::Instances { location, factor };
+        let (mask, factor) = (self.fau_word(word(false))?, self.fau_word(word(true))?);
+        let [first, mask, factor] = [first, mask, factor].map(|c| self.opnd(c));
+        let first = self.word(IsaOp::IMUL_I32, &[first, factor]);
+        let own = self.word(IsaOp::LSHIFT_AND_I32, &[Opnd::val(own), Opnd::imm(0), mask]);
+        Ok(self.word(IsaOp::IADD_U32, &[Opnd::val(own), Opnd::val(first)]))
     }
 
     /// The number of the vertex. A vertex shader that runs as a compute program reads it from a list, by the number of the invocation;

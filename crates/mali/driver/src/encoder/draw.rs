@@ -12,12 +12,14 @@ use tepui_vulkan::state::{GraphicsState, MAX_COLOURS, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
+use super::expand::is_polygon;
 use super::inputs::{DrawValues, Inputs, Kind, Stage, Uniforms, Values};
 use super::rendering::Contexts;
 use crate::device::{DESCRIPTOR_ALIGN, packet};
 use crate::graphics::blend::{self, Blending};
 use crate::graphics::framebuffer::tile_format;
 use crate::graphics::raster::{Outputs, Sampling, Tests};
+use crate::graphics::vertex::FirstInstance;
 use crate::graphics::{raster, vertex};
 use crate::shader::{Entry, Variant};
 
@@ -39,6 +41,8 @@ pub struct Parts<'a> {
     pub index: Option<IndexBuffer>,
     /// The view that is drawn.
     pub view: u32,
+    /// The viewport of which primitives are drawn.
+    pub viewport: usize,
     /// Words of a vertex program that follows from other stages.
     pub words: LaunchWords<'a>,
     /// Words of the fragment program.
@@ -184,8 +188,9 @@ impl Encoder {
     /// Uploads what a draw points to; `None` if it touches no pixel.
     fn prepare(&mut self, p: &Parts<'_>, source: Source) -> Result<Option<DrawState>> {
         let s = p.state;
-        if s.polygon_mode != vk::PolygonMode::FILL {
-            return Err(Error::unsupported("polygons as lines or points on Mali"));
+        if s.polygon_mode != vk::PolygonMode::FILL && is_polygon(s.topology) {
+            let what = "polygons of geometry and tessellation shaders as lines or points on Mali";
+            return Err(Error::unsupported(what));
         }
         let Some(targets) = &mut self.targets else {
             return Err(Error::unsupported("draws outside of renderings on Mali"));
@@ -199,7 +204,7 @@ impl Encoder {
         }
         let (size, formats) = (targets.size, targets.formats());
         let samples = targets.samples;
-        let Some(area) = raster::scissor(s, size) else { return Ok(None) };
+        let Some(area) = raster::scissor(s, p.viewport, size) else { return Ok(None) };
         let info = p.vertex.vertex()?;
         targets.touch(&area, info.layer);
         let contexts = self.tiler(s.provoking_last)?;
@@ -223,14 +228,14 @@ impl Encoder {
             alpha_to_coverage: s.alpha_to_coverage && !p.blending.is_lowered(),
         };
         let flags = raster::flags(s, has, fragment, written, sampling)?;
-        let first_instance = match source {
-            Source::Known(c) => c.first_instance,
-            Source::Memory { .. } => 0,
+        let first = match source {
+            Source::Known(c) => FirstInstance::Known(c.first_instance),
+            Source::Memory { .. } => FirstInstance::Added,
         };
         let attributes = match info.attributes {
             0 => None,
             used => {
-                let table = vertex::table(s, used, p.buffers, first_instance)?;
+                let table = vertex::table(s, used, p.buffers, first)?;
                 let at = self.upload_once(Kind::Attributes, &table, DESCRIPTOR_ALIGN)?;
                 Some((at, table.len() as u64))
             }
@@ -239,7 +244,7 @@ impl Encoder {
         let bytes = p.vertex.stats.scratch.max(p.fragment.map_or(0, |f| f.stats.scratch));
         let locations = fragment.map_or(0, |f| u32::BITS - f.locations.leading_zeros());
         let uniforms = self.draw_uniforms(p, source)?;
-        let v = &s.viewports[0];
+        let v = &s.viewports[p.viewport];
         let draw = DrawState {
             primitives: raster::primitives(s, outputs)?,
             flags,
@@ -309,6 +314,7 @@ impl Encoder {
                     Source::Memory { draw_index, .. } => [0, 0, draw_index],
                 },
                 view: p.view,
+                viewport: p.viewport,
                 tile_conversions: conversions,
             }),
             ..Values::default()

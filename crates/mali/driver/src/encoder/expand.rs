@@ -22,7 +22,7 @@ use super::inputs::{Inputs, Kind, Values};
 use super::streams::subqueues::{Waits, mask_of};
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
-use crate::graphics::vertex;
+use crate::graphics::vertex::{self, FirstInstance};
 use crate::kernel::{Bo, Queue};
 use crate::limits::SUBGROUP_SIZE;
 use crate::shader::Variant;
@@ -85,13 +85,26 @@ fn is_of_stages(s: &GraphicsState) -> bool {
     )
 }
 
+/// Whether polygons are drawn as lines or points.
+fn makes_outlines(s: &GraphicsState) -> bool {
+    s.polygon_mode != vk::PolygonMode::FILL && is_polygon(s.topology)
+}
+
+/// Whether a topology has polygons.
+pub(super) fn is_polygon(topology: vk::PrimitiveTopology) -> bool {
+    use vk::PrimitiveTopology as T;
+    matches!(topology, T::TRIANGLE_LIST | T::TRIANGLE_STRIP | T::TRIANGLE_FAN)
+}
+
 impl Encoder {
     /// Whether stages of a draw run as compute programs. Vertex shaders that write memory do: the hardware shades vertices that no draw
-    /// has.
+    /// has. So do those whose fragments read numbers of primitives, which the hardware does not count.
     fn expands(&self, state: &CommandState<Mali>, draw: &Draw, known: bool) -> bool {
         expand::expands(state, draw.is_indexed(), known)
             || is_of_stages(&state.graphics)
+            || makes_outlines(&state.graphics)
             || state.bound.vertex.as_ref().is_some_and(|v| v.writes_memory)
+            || state.bound.fragment.as_ref().is_some_and(|f| f.reads_primitive)
     }
 
     /// A draw with any state.
@@ -178,6 +191,7 @@ impl Expander<Mali> for Encoder {
     type Memory = ExpandMemory;
 
     const LANES: u32 = SUBGROUP_SIZE;
+    const DRAWS_POLYGONS_WHOLE: bool = true;
 
     fn expansion(&mut self) -> &mut ExpandState<ExpandMemory> {
         &mut self.expansion
@@ -222,21 +236,18 @@ impl Expander<Mali> for Encoder {
             None => Inputs { sets: &none, pushed: [0; MAX_SETS], push: &no_push },
         };
         let attributes = match (application, &vertex) {
-            (Some(a), Some(v)) if program.attributes != 0 => {
-                let first_instance = match v.first_instance {
-                    Supplied::Value(n) => n,
-                    Supplied::Memory(_) => 0,
-                };
+            (Some(a), Some(_)) if program.attributes != 0 => {
                 let buffers = a.state.vertex_buffers.map(|b| (b.address, b.size));
                 let s = &a.state.graphics;
-                let table = vertex::table(s, program.attributes, &buffers, first_instance)?;
+                let table = vertex::table(s, program.attributes, &buffers, FirstInstance::Added)?;
                 let at = self.upload_once(Kind::Attributes, &table, DESCRIPTOR_ALIGN)?;
                 Some((at, table.len() as u64))
             }
             _ => None,
         };
         let view = self.expansion.view;
-        let values = Values { words: *words, vertex, view, ..Values::default() };
+        let vertex_state = application.as_ref().map(|a| &a.state.graphics);
+        let values = Values { words: *words, vertex, vertex_state, view, ..Values::default() };
         self.dispatch_with(program, &inputs, values, attributes, dispatch, None)?;
         self.awaits_compute = true;
         Ok(())

@@ -12,7 +12,7 @@ use tepui_vulkan_expand::VertexValues;
 use super::Encoder;
 use crate::descriptor::{buffer, tables};
 use crate::device::{DESCRIPTOR_ALIGN, packet};
-use crate::graphics::raster;
+use crate::graphics::{raster, vertex};
 use crate::pushed::{BufferAt, WordCopy};
 use crate::shader::Variant;
 
@@ -87,6 +87,8 @@ pub struct DrawValues<'a> {
     pub counts: [u32; 3],
     /// The view that is drawn.
     pub view: u32,
+    /// The viewport of which primitives are drawn.
+    pub viewport: usize,
     /// Conversions from the formats of the render targets, for reads of the tile buffer.
     pub tile_conversions: [u32; tepui_vulkan::state::MAX_COLOURS],
 }
@@ -104,6 +106,8 @@ pub struct Values<'a> {
     pub words: LaunchWords<'a>,
     /// Values of a vertex shader that runs as a compute program.
     pub vertex: Option<VertexValues>,
+    /// State of the draw that it is of.
+    pub vertex_state: Option<&'a GraphicsState>,
     /// View of a stage that is expanded.
     pub view: u32,
     /// Parameters of an indirect command: their address and kind.
@@ -111,6 +115,11 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
+    /// State of the draw.
+    fn state(&self) -> Option<&GraphicsState> {
+        self.vertex_state.or(self.draw.as_ref().map(|d| d.state))
+    }
+
     /// Address of a word that only memory has when the command is recorded.
     fn address(&self, w: &FauWord) -> Option<u64> {
         let FauWord::System(value, half) = *w else { return None };
@@ -155,7 +164,11 @@ fn word(
             // Words of buffers are copied later, addresses are written when all words are there.
             FauWord::Unused | FauWord::Buffer { .. } | FauWord::Address { .. } => 0,
             FauWord::Viewport { axis, offset } if let Some(draw) = &values.draw => {
-                raster::viewport(draw.state, axis)[usize::from(offset)].to_bits()
+                raster::viewport(draw.state, draw.viewport, axis)[usize::from(offset)].to_bits()
+            }
+            FauWord::ViewportIndex if let Some(draw) = &values.draw => draw.viewport as u32,
+            FauWord::Instances { location, factor } if let Some(state) = values.state() => {
+                vertex::instance_word(state, location, factor)
             }
             FauWord::TileConversion(target) if let Some(draw) = &values.draw => {
                 draw.tile_conversions.get(usize::from(target)).copied().unwrap_or(0)

@@ -218,6 +218,7 @@ impl MetaEncoder for Encoder {
                 buffers: &[(0, 0); MAX_VERTEX],
                 index: None,
                 view: 0,
+                viewport: 0,
                 words: LaunchWords::default(),
                 fragment_words: LaunchWords::default(),
                 condition: r.condition,

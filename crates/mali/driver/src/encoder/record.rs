@@ -21,6 +21,7 @@ use super::streams::subqueues::mask_of;
 use crate::family::Mali;
 use crate::graphics::blend::Blending;
 use crate::graphics::raster::Occlusion;
+use crate::graphics::vertex::has_instances;
 use crate::kernel::Queue;
 use crate::query::{Kind, Queries};
 use crate::shader::Key;
@@ -35,16 +36,24 @@ impl Encoder {
         words: LaunchWords<'_>,
         condition: Option<Condition>,
     ) -> Result<()> {
-        let Some(vertex) = state.bound.vertex.clone() else { return Ok(()) };
+        let Some(shader) = state.bound.vertex.clone() else { return Ok(()) };
         let several_views = state.rendering.as_ref().is_some_and(|r| r.view_mask != 0);
-        let vertex = vertex.of(Key { several_views, ..Key::default() })?;
+        let key = Key { several_views, ..Key::default() };
+        let adds_first_instance = matches!(draw, Draw::Indirect { .. })
+            && has_instances(&state.graphics, shader.attributes);
+        let vertex = shader.of(Key { adds_first_instance, ..key })?;
         let formats = self.targets.as_ref().map_or([None; MAX_COLOURS], Targets::formats);
         let mut blending = Blending::new(&state.graphics, &formats)?;
         let counter = self.expansion.counted_fragments();
-        let fragment = match &state.bound.fragment {
+        let clips = vertex.vertex()?.clips;
+        let bound = match &state.bound.fragment {
+            None if clips.are_there() => Some(shader.empty_fragment()?),
+            bound => bound.clone(),
+        };
+        let fragment = match bound {
             Some(f) if !state.graphics.discard => {
                 let lowered = blending.lowered.take();
-                Some(f.fragment(&state.graphics, lowered, &formats, counter != 0)?)
+                Some(f.fragment(&state.graphics, lowered, &formats, counter != 0, clips)?)
             }
             _ => None,
         };
@@ -52,7 +61,8 @@ impl Encoder {
         let pushed = self.push_sets(&mut state.graphics_sets, true)?;
         let buffers = state.vertex_buffers.map(|b| (b.address, b.size));
         let inputs = Inputs { sets: &state.graphics_sets, pushed, push: &state.push };
-        let parts = Parts {
+        let viewports = if clips.viewport { state.graphics.viewport_count.max(1) } else { 1 };
+        let mut parts = Parts {
             state: &state.graphics,
             vertex: &vertex,
             fragment: fragment.as_ref(),
@@ -61,12 +71,17 @@ impl Encoder {
             buffers: &buffers,
             index: state.index,
             view,
+            viewport: 0,
             words,
             fragment_words: LaunchWords::of(counted.words()),
             condition,
             is_counted: true,
         };
-        self.draw_parts(&parts, draw)
+        for viewport in 0..viewports as usize {
+            parts.viewport = viewport;
+            self.draw_parts(&parts, draw)?;
+        }
+        Ok(())
     }
 }
 

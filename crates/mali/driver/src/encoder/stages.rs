@@ -1,5 +1,6 @@
 //! Shaders of expanded draws.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use tepui_expand::Expansion;
@@ -24,7 +25,7 @@ impl ExpandShader for Shader {
     }
 
     fn derive(&self, ir: Ir, how: &Derivation) -> Result<Shader> {
-        self.derive_from(ir, how.has_descriptors())
+        self.derive_from(ir, how, how.has_descriptors())
     }
 
     fn compute_program(&self) -> Result<Arc<Variant>> {
@@ -37,7 +38,7 @@ impl ExpandShader for Shader {
             tepui_expand::lower(&mut ir, expansion, SUBGROUP_SIZE).map_err(|e| {
                 Error::new(vk::Result::ERROR_FEATURE_NOT_PRESENT, format!("the compiler: {e}"))
             })?;
-            self.as_compute(ir)
+            self.as_compute(ir, expansion)
         })
     }
 
@@ -45,7 +46,7 @@ impl ExpandShader for Shader {
         self.vertices.get_or(&(to == Destination::Captures), || {
             let mut ir = self.source().clone();
             capture::run(&mut ir, to, SUBGROUP_SIZE);
-            self.as_compute(ir)
+            self.as_compute(ir, &(to == Destination::Captures))
         })
     }
 
@@ -54,14 +55,14 @@ impl ExpandShader for Shader {
     }
 
     fn reads_primitive(&self) -> bool {
-        false
+        self.reads_primitive
     }
 }
 
 impl Shader {
     /// A shader of another stage as a compute program.
-    fn as_compute(&self, mut ir: Ir) -> Result<Arc<Variant>> {
+    fn as_compute(&self, mut ir: Ir, how: &impl Hash) -> Result<Arc<Variant>> {
         ir.info.stage = Stage::Compute;
-        self.compile_ir(ir)
+        self.compile_ir(ir, how)
     }
 }

@@ -247,10 +247,10 @@ pub fn primitives(s: &GraphicsState, outputs: Outputs) -> Result<PrimitiveFlags>
     })
 }
 
-/// The box of pixels that a draw may touch: the viewport and the scissor in the framebuffer; none if it is empty.
-pub fn scissor(s: &GraphicsState, size: [u32; 2]) -> Option<Scissor> {
-    let v = &s.viewports[0];
-    let r = &s.scissors[0];
+/// The box of pixels that a draw may touch: a viewport and its scissor in the framebuffer; none if it is empty.
+pub fn scissor(s: &GraphicsState, viewport: usize, size: [u32; 2]) -> Option<Scissor> {
+    let v = &s.viewports[viewport];
+    let r = &s.scissors[viewport];
     let span = |start: f32, length: f32, at: i32, extent: u32, size: u32| {
         let (low, high) = (start.min(start + length).floor(), start.max(start + length).ceil());
         let first = (low.max(0.0) as i64).max(at.into());
@@ -264,9 +264,9 @@ pub fn scissor(s: &GraphicsState, size: [u32; 2]) -> Option<Scissor> {
     Some(Scissor { scissor_minimum_x, scissor_minimum_y, scissor_maximum_x, scissor_maximum_y })
 }
 
-/// Factor and offset of the viewport in a direction of normalised coordinates.
-pub fn viewport(s: &GraphicsState, axis: u8) -> [f32; 2] {
-    let v = &s.viewports[0];
+/// Factor and offset of a viewport in a direction of normalised coordinates.
+pub fn viewport(s: &GraphicsState, number: usize, axis: u8) -> [f32; 2] {
+    let v = &s.viewports[number];
     match (axis, s.negative_one_to_one) {
         (0, _) => [v.width / 2.0, v.x + v.width / 2.0],
         (1, _) => [v.height / 2.0, v.y + v.height / 2.0],

@@ -15,6 +15,35 @@ use crate::texture::DESCRIPTOR_B;
 /// Attributes, and vertex buffers after them.
 pub const MAX_ATTRIBUTES: usize = 16;
 
+/// First instance of attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstInstance {
+    /// It is known; descriptors begin there.
+    Known(u32),
+    /// Programs add it ([`instance_word`]).
+    Added,
+}
+
+/// Whether an attribute of these locations is fetched by instance.
+pub fn has_instances(s: &GraphicsState, used: u32) -> bool {
+    (0..32).any(|k| used >> k & 1 != 0 && rate(s, k).is_some())
+}
+
+/// The divisor of an attribute that is fetched by instance.
+fn rate(s: &GraphicsState, location: usize) -> Option<u32> {
+    let a = s.attributes.get(location).copied().flatten()?;
+    s.rates.get(usize::from(a.binding)).copied().flatten()
+}
+
+/// The mask of an instance's number in its draw, for a location, or the factor of the first instance, by which programs add that.
+pub fn instance_word(s: &GraphicsState, location: u8, factor: bool) -> u32 {
+    match (rate(s, location.into()), factor) {
+        (None, _) | (Some(0), false) => 0,
+        (Some(_), false) => !0,
+        (Some(divisor), true) => divisor.max(1),
+    }
+}
+
 /// The table of attributes that a program reads, for draws from an instance on.
 ///
 /// # Errors
@@ -23,7 +52,7 @@ pub fn table(
     s: &GraphicsState,
     used: u32,
     buffers: &[(u64, u64); MAX_VERTEX],
-    first_instance: u32,
+    first: FirstInstance,
 ) -> Result<Vec<u8>> {
     let mut out = vec![0; 2 * MAX_ATTRIBUTES * DESCRIPTOR_B];
     for k in (0..32).filter(|k| used >> k & 1 != 0) {
@@ -49,8 +78,13 @@ pub fn table(
             attribute.offset_enable = false;
             attribute.frequency = AttributeFrequency::Instance;
             // Instances are counted from 0.
-            attribute.offset = a.offset.wrapping_add(first_instance.wrapping_mul(stride)) as i32;
-            divide(&mut attribute, divisor);
+            match first {
+                FirstInstance::Known(n) => {
+                    attribute.offset = a.offset.wrapping_add(n.wrapping_mul(stride)) as i32;
+                    divide(&mut attribute, divisor);
+                }
+                FirstInstance::Added => divide(&mut attribute, divisor.max(1)),
+            }
         }
         attribute.pack_into(&mut out[k * DESCRIPTOR_B..]).map_err(packet)?;
     }

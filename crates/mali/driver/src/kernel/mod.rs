@@ -110,10 +110,30 @@ pub struct TilerMemory {
     pub header: u32,
 }
 
+/// Kinds of buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoKind {
+    /// The host's mapping is write-combined.
+    Private,
+    /// The host's mapping is cached: [`Bo::sync`] writes the host's cache back and invalidates it.
+    Cached,
+    /// It can be exported; the mapping is write-combined.
+    Shareable,
+}
+
 /// The part that differs between the kernel's drivers.
 trait Interface: Send + Sync {
-    /// A handle of a new buffer of zeros, for a window; one that is exported if `shareable`.
-    fn create(&self, node: &RenderNode, size: u64, window: Window, shareable: bool) -> Result<u32>;
+    /// A handle of a new buffer of zeros, for a window.
+    fn create(&self, node: &RenderNode, size: u64, window: Window, kind: BoKind) -> Result<u32>;
+
+    /// Writes the host's cache of a range of a buffer back, and invalidates it.
+    fn sync(
+        &self,
+        node: &RenderNode,
+        handle: u32,
+        offset: u64,
+        size: u64,
+    ) -> std::result::Result<(), Errno>;
 
     /// Gives a buffer an address.
     fn bind(&self, node: &RenderNode, handle: u32, size: u64, window: Window) -> Result<u64>;
@@ -255,6 +275,8 @@ pub struct Bo {
     /// Bytes, a multiple of the page size.
     pub size: u64,
     mapping: Mapping,
+    /// The host's mapping is cached.
+    is_cached: bool,
 }
 
 impl Bo {
@@ -271,7 +293,10 @@ impl Bo {
             .and_then(|offset| node.map(offset, size as usize))
             .map_err(failed("mapping memory"));
         match mapping {
-            Ok(mapping) => Ok(Bo { kernel: kernel.clone(), handle, address, size, mapping }),
+            Ok(mapping) => {
+                let kernel = kernel.clone();
+                Ok(Bo { kernel, handle, address, size, mapping, is_cached: false })
+            }
             Err(e) => {
                 let unbound = interface.unbind(node, address, size);
                 let e = give_up(e);
@@ -283,12 +308,14 @@ impl Bo {
         }
     }
 
-    fn create(kernel: &Arc<Kernel>, size: u64, window: Window, shareable: bool) -> Result<Bo> {
+    fn create(kernel: &Arc<Kernel>, size: u64, window: Window, kind: BoKind) -> Result<Bo> {
         let size = size.max(1).checked_next_multiple_of(PAGE_B);
         let size = size.ok_or_else(|| Error::device_memory("too large"))?;
-        let handle = kernel.interface.create(&kernel.node, size, window, shareable)?;
+        let handle = kernel.interface.create(&kernel.node, size, window, kind)?;
         kernel.node.adopt_buffer(handle);
-        Bo::bind(kernel, handle, size, window)
+        let mut bo = Bo::bind(kernel, handle, size, window)?;
+        bo.is_cached = kind == BoKind::Cached;
+        Ok(bo)
     }
 
     /// A new buffer of zeros.
@@ -296,7 +323,15 @@ impl Bo {
     /// # Errors
     /// When there is no memory.
     pub fn new(kernel: &Arc<Kernel>, size: u64, window: Window) -> Result<Bo> {
-        Bo::create(kernel, size, window, false)
+        Bo::create(kernel, size, window, BoKind::Private)
+    }
+
+    /// A new buffer of zeros whose mapping on the host is cached.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn cached(kernel: &Arc<Kernel>, size: u64, window: Window) -> Result<Bo> {
+        Bo::create(kernel, size, window, BoKind::Cached)
     }
 
     /// A new buffer of zeros that can be exported.
@@ -304,7 +339,7 @@ impl Bo {
     /// # Errors
     /// When there is no memory.
     pub fn shareable(kernel: &Arc<Kernel>, size: u64, window: Window) -> Result<Arc<Bo>> {
-        let bo = Arc::new(Bo::create(kernel, size, window, true)?);
+        let bo = Arc::new(Bo::create(kernel, size, window, BoKind::Shareable)?);
         kernel.shared.add(bo.handle, &bo);
         Ok(bo)
     }
@@ -353,6 +388,20 @@ impl Bo {
             self.kernel.interface.map_offset(&self.kernel.node, self.handle).map_err(failed)?;
         // SAFETY: as the caller says.
         unsafe { self.kernel.node.map_at(offset, self.size as usize, address).map_err(failed) }
+    }
+
+    /// Writes the host's cache of a range back and invalidates it, if the mapping is cached.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn sync(&self, offset: u64, size: u64) -> Result<()> {
+        let Kernel { node, interface, .. } = &*self.kernel;
+        match self.is_cached {
+            true => interface
+                .sync(node, self.handle, offset, size)
+                .map_err(failed("writing the host's cache back")),
+            false => Ok(()),
+        }
     }
 
     /// The first byte on the host.

@@ -16,7 +16,7 @@ use tepui_mali_packets::job::{JobHeader, JobType};
 use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result, vk};
 
-use super::{Interface, PAGE_B, Properties, Queue, TilerMemory, Work, failed, lock};
+use super::{BoKind, Interface, PAGE_B, Properties, Queue, TilerMemory, Work, failed, lock};
 use crate::space::Window;
 
 /// Bytes from one job without work to the next.
@@ -196,13 +196,29 @@ impl Panfrost {
 }
 
 impl Interface for Panfrost {
-    fn create(&self, node: &RenderNode, size: u64, window: Window, _: bool) -> Result<u32> {
+    fn create(&self, node: &RenderNode, size: u64, window: Window, kind: BoKind) -> Result<u32> {
         if let Window::At(at) = window {
             let what = format!("the kernel chooses addresses: there is no buffer at {at:#x}");
             return Err(Error::new(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS, what));
         }
         let flags = if window == Window::Code { 0 } else { uapi::BO_NOEXEC };
+        let flags = if kind == BoKind::Cached { flags | uapi::BO_WB_MMAP } else { flags };
         Ok(create(node, size, flags)?.handle)
+    }
+
+    fn sync(
+        &self,
+        node: &RenderNode,
+        handle: u32,
+        offset: u64,
+        size: u64,
+    ) -> std::result::Result<(), Errno> {
+        let kind = uapi::BO_SYNC_CPU_CACHE_FLUSH_AND_INVALIDATE;
+        // Buffers have less than 4 GiB.
+        let (offset, size) = (offset as u32, size as u32);
+        let ops = [uapi::BoSyncOp { handle, r#type: kind, offset, size }];
+        let mut sync = uapi::SyncBo { ops: ops.as_ptr() as u64, op_count: 1, pad: 0 };
+        call(node, Ioctl::SyncBo, &mut sync)
     }
 
     fn bind(&self, node: &RenderNode, handle: u32, _size: u64, _window: Window) -> Result<u64> {

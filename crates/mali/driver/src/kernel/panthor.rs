@@ -14,7 +14,7 @@ use tepui_vulkan::backend::SyncPoint;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::Heap;
 
-use super::{Interface, PAGE_B, Properties, Queue, TilerMemory, Work, failed, lock};
+use super::{BoKind, Interface, PAGE_B, Properties, Queue, TilerMemory, Work, failed, lock};
 use crate::space::{self, Window};
 
 /// Bytes of a queue's ring buffer. source: Mesa, panvk_vX_queue.c
@@ -165,12 +165,25 @@ impl Panthor {
 }
 
 impl Interface for Panthor {
-    fn create(&self, node: &RenderNode, size: u64, _: Window, shareable: bool) -> Result<u32> {
-        let owner = if shareable { 0 } else { self.vm };
+    fn create(&self, node: &RenderNode, size: u64, _: Window, kind: BoKind) -> Result<u32> {
+        let owner = if kind == BoKind::Shareable { 0 } else { self.vm };
+        let flags = if kind == BoKind::Cached { uapi::BO_WB_MMAP } else { 0 };
         let mut create =
-            uapi::BoCreate { size, exclusive_vm_id: owner, ..uapi::BoCreate::default() };
+            uapi::BoCreate { size, flags, exclusive_vm_id: owner, ..uapi::BoCreate::default() };
         call(node, Ioctl::BoCreate, &mut create).map_err(failed("allocating memory"))?;
         Ok(create.handle)
+    }
+
+    fn sync(
+        &self,
+        node: &RenderNode,
+        handle: u32,
+        offset: u64,
+        size: u64,
+    ) -> std::result::Result<(), Errno> {
+        let kind = uapi::BO_SYNC_CPU_CACHE_FLUSH_AND_INVALIDATE;
+        let ops = [uapi::BoSyncOp { handle, r#type: kind, offset, size }];
+        call(node, Ioctl::BoSync, &mut uapi::BoSync { ops: array(&ops) })
     }
 
     fn bind(&self, node: &RenderNode, handle: u32, size: u64, window: Window) -> Result<u64> {
