@@ -78,11 +78,13 @@ mod tests {
         for generation in [Generation::Gen9, Generation::Gen12] {
             let program = fill_with_ones(generation).unwrap();
             let text = disasm::program(generation, &program.code);
+            // A move, a message, and what the message says.
             let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-            assert_eq!(lines.len(), 2, "{text}");
+            assert_eq!(lines.len(), 3, "{text}");
             assert!(lines[0].contains("mov(8)") && lines[0].contains("g127<1>UD"), "{text}");
-            assert!(lines[1].contains("SIMD16/RepData") && lines[1].contains("EOT"), "{text}");
-            assert!(lines[1].contains("mlen 1"), "{text}");
+            assert!(lines[1].contains("sendc(16)") && lines[1].contains("g127"), "{text}");
+            assert!(lines[2].contains("SIMD16/RepData") && lines[2].contains("EOT"), "{text}");
+            assert!(lines[2].contains("mlen 1"), "{text}");
         }
     }
 }

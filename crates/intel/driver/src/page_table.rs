@@ -108,13 +108,13 @@ impl<M: Mapped> Tables<M> {
             Some(&place) => place,
             None => {
                 let place = self.take(new, UPPER_ENTRIES)?;
-                self.put((0, 0), second, self.buffers[place.0].address() + place.1 | VALID);
+                self.put((0, 0), second, (self.buffers[place.0].address() + place.1) | VALID);
                 self.second.insert(second, place);
                 place
             }
         };
         let place = self.take(new, LAST_ENTRIES)?;
-        let entry = self.buffers[place.0].address() + place.1 | VALID;
+        let entry = (self.buffers[place.0].address() + place.1) | VALID;
         self.put(upper, last % UPPER_ENTRIES, entry);
         self.last.insert(last, place);
         Ok(place)
@@ -145,7 +145,7 @@ impl<M: Mapped> Tables<M> {
             return;
         }
         let entry = *entry & !VALID;
-        if let Some(&place) = self.last.get(&(page * PAGE_B >> LAST_LOG2)) {
+        if let Some(&place) = self.last.get(&((page * PAGE_B) >> LAST_LOG2)) {
             self.put(place, page % LAST_ENTRIES, entry);
         }
     }
@@ -190,7 +190,7 @@ impl PageTable {
         // What is mapped goes back if the rest cannot be.
         let mut mapping = Mapping { table: self.clone(), pages: first..first };
         for page in first..first + size.div_ceil(PAGE_B) {
-            let entry = control + (page - first) * PAGE_CCS_B | format | VALID;
+            let entry = (control + (page - first) * PAGE_CCS_B) | format | VALID;
             if !lock(&self.tables).add(&new, page, entry)? {
                 return Ok(None);
             }

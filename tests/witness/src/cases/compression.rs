@@ -349,7 +349,7 @@ fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
         let mut planes = vec![(0, pitch.into())];
         if is_compressed {
             planes.push((CONTROL as u64, u64::from(pitch / 512 * 64)));
-            memory.resize(CONTROL + 256, 0);
+            memory.resize(CONTROL + 128, 0);
         }
         let image = gpu.image_in(spec, (modifier, &planes), &memory)?;
         let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);
