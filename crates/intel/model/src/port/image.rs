@@ -106,7 +106,8 @@ impl Image {
 
     /// Tells the checker that the clear colour stands for a texel.
     pub fn report_clear(&self, memory: &Memory<'_>, at: u64) {
-        if memory.is_observed() {
+        // Colours in memory have several forms, of which views of other formats use others: they are not judged.
+        if memory.is_observed() && self.clear.pixel.is_none() {
             let used = Contents::UsedClear(self.clear_number());
             memory.report_contents(self.view, at, 1, used);
         }

@@ -669,7 +669,7 @@ impl Target {
     ) -> Result<(), Fault> {
         let image = &self.image;
         let texel = &self.clear[..image.format.bytes];
-        if self.auxiliary.is_some() && memory.is_observed() {
+        if self.auxiliary.is_some() && image.clear.pixel.is_none() && memory.is_observed() {
             let used = Contents::UsedClear(colour_number(texel));
             self.report(memory, &[columns.clone(), rows.clone()], layer, used);
         }
