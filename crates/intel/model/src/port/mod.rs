@@ -70,6 +70,7 @@ mod index {
 
 /// The memory that a message's addresses refer to.
 #[derive(Clone, Copy)]
+#[expect(clippy::large_enum_variant, reason = "a message has one, which is never stored")]
 enum Space {
     /// A surface; reads past its end return 0, and writes there are dropped.
     Surface(Surface),
