@@ -57,7 +57,7 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
 pub struct Outlines {
     /// Their corners, as points; else their edges, as lines.
     pub corners: bool,
-    /// Those that are culled: whether the homogeneous determinant of the corners' x, y and w is negative, and whether it is not.
+    /// The polygons that are culled: whether the homogeneous determinant of the corners' x, y and w is negative, and whether it is not.
     pub culls: [bool; 2],
 }
 

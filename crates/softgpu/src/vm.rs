@@ -142,8 +142,8 @@ pub trait AccessObserver: Send + Sync {
         self.access(seen.0, access, address, bytes);
     }
 
-    /// A unit has changed or used the contents of bytes without an access to them.
-    fn contents(&self, _view: u64, _address: u64, _bytes: u64, _contents: Contents) {}
+    /// A unit has changed or used the contents of bytes, by their address and number, without an access to them.
+    fn contents(&self, _vm: &AddressSpace, _view: u64, _at: (u64, u64), _contents: Contents) {}
 
     /// Whether accesses are performed by [`AccessObserver::read`] and [`AccessObserver::write`], such as by a
     /// simulation of caches. All units then run on one thread.
@@ -225,7 +225,7 @@ impl AddressSpace {
     #[inline]
     pub fn report_contents(&self, view: u64, address: u64, bytes: u64, contents: Contents) {
         if let Some(observer) = self.observer() {
-            observer.contents(view, address, bytes, contents);
+            observer.contents(self, view, (address, bytes), contents);
         }
     }
 

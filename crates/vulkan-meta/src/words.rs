@@ -133,6 +133,26 @@ push_words! {
     }
 }
 
+/// The viewport in which a target of `size` pixels is clip space.
+#[must_use]
+pub fn viewport(size: [u32; 2]) -> vk::Viewport {
+    vk::Viewport {
+        x: 0.0,
+        y: 0.0,
+        width: size[0] as f32,
+        height: size[1] as f32,
+        min_depth: 0.0,
+        max_depth: 1.0,
+    }
+}
+
+/// The first layers and numbers of layers in which a rectangle is drawn: a view is the layer of its number, and without views there is
+/// one range.
+pub fn layers(all: (u32, u32), view_mask: u32) -> impl Iterator<Item = (u32, u32)> {
+    let views = (0..32).filter(move |view| view_mask >> view & 1 != 0).map(|view| (view, 1));
+    (view_mask == 0).then_some(all).into_iter().chain(views)
+}
+
 impl RectangleWords {
     /// Words of a rectangle of a target of `size` pixels.
     #[must_use]

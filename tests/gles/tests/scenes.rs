@@ -1,6 +1,6 @@
 //! The scenes on Mesa's drivers over virtual GPUs, compared with llvmpipe: `iris` on Intel's, `panfrost` on Mali.
 //!
-//! Those on Mali run if the variable `TEPUI_WITNESS_MALI` is set, as the Vulkan cases on the virtual Mali do, and need the same:
+//! The scenes on Mali run if the variable `TEPUI_WITNESS_MALI` is set, as the Vulkan cases on the virtual Mali do, and need the same:
 //! `tools/mesa fetch --arch arm64`, `tools/forwarder`, and `tools/cross -p tepui-gles`. All programs are OpenGL ES
 //! without a window. The pixels must be the same within [`TOLERANCE`], except [`MAX_DIFFERENT`] of a scene, at edges.
 

@@ -31,7 +31,7 @@ pub enum AuxKind {
     Hiz,
     /// Compression and clear state of a colour image's cache lines: two bits for 128 bytes.
     Ccs,
-    /// The same on Gen12: four bits for 128 bytes, 256 bytes for each page of 64 KiB, which a table maps to them.
+    /// Compression and clear state on Gen12: four bits for 128 bytes, 256 bytes for each page of 64 KiB, which a table maps to them.
     CcsOfPages,
     /// The slice that holds each sample of a pixel.
     Mcs,

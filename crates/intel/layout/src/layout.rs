@@ -76,9 +76,7 @@ impl Layout {
     /// # Errors
     /// A rule of the hardware that the image breaks.
     pub fn of_gen12(desc: &ImageDesc) -> Result<Layout, LayoutError> {
-        let mut layout = Layout::with(desc, align_gen12_el, Tiling::Y)?;
-        layout.has_table = true;
-        Ok(layout)
+        Layout::with(desc, align_gen12_el, Tiling::Y)
     }
 
     /// Computes the layout of an image whose levels have an alignment in elements, where stencil has a tiling.
@@ -174,7 +172,7 @@ impl Layout {
             },
             levels,
             height_el: laid.height_el,
-            has_table: false,
+            has_table: is_gen12,
         })
     }
 

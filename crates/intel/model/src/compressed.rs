@@ -52,6 +52,23 @@ pub(crate) enum ViewKind {
     Surface,
 }
 
+impl ViewKind {
+    /// The kinds by number.
+    const ALL: [ViewKind; 8] = {
+        use ViewKind as Kind;
+        [
+            Kind::Bytes,
+            Kind::Plain,
+            Kind::Ignored,
+            Kind::Compressed,
+            Kind::ClearBlocks,
+            Kind::Hierarchy,
+            Kind::WriteThrough,
+            Kind::Surface,
+        ]
+    };
+}
+
 impl View {
     pub const BYTES: View = View::without(ViewKind::Bytes);
     pub const PLAIN: View = View::without(ViewKind::Plain);
@@ -69,16 +86,7 @@ impl View {
     }
 
     fn kind(self) -> ViewKind {
-        match self.0 & 7 {
-            0 => ViewKind::Bytes,
-            1 => ViewKind::Plain,
-            2 => ViewKind::Ignored,
-            3 => ViewKind::Compressed,
-            4 => ViewKind::ClearBlocks,
-            5 => ViewKind::Hierarchy,
-            6 => ViewKind::WriteThrough,
-            _ => ViewKind::Surface,
-        }
+        ViewKind::ALL[(self.0 & 7) as usize]
     }
 
     fn surface(self) -> u64 {
@@ -124,7 +132,7 @@ pub(crate) enum Mistake {
 }
 
 impl Mistake {
-    /// What is wrong with an access to memory that an earlier command has left in a state.
+    /// The description of a mistake by an access, in memory that an earlier command has left in a state.
     pub fn text(self, access: &str, at: u64, earlier: &str) -> String {
         match self {
             Mistake::NotResolved => format!(
@@ -243,12 +251,10 @@ impl Compressed {
                 return;
             }
             _ => {
-                let stale = self.current(at).map(|line| line.surface);
-                let Some(surface) = stale else {
-                    self.lines.remove(&at);
-                    return;
-                };
-                self.set(at, surface, LineState::Stale, by);
+                match self.current(at).map(|line| line.surface) {
+                    Some(surface) => self.set(at, surface, LineState::Stale, by),
+                    None => drop(self.lines.remove(&at)),
+                }
                 return;
             }
         };
@@ -316,8 +322,8 @@ pub(crate) fn colour_number(texel: &[u8]) -> u64 {
 /// Whether two numbers are of the same colour, but for a step of a channel: a driver that converts it to the format and back rounds
 /// otherwise than a clear does. Channels begin at any even bit of a byte.
 fn same_colour(a: u64, b: u64) -> bool {
-    let bytes = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
-    bytes.into_iter().all(|(a, b)| matches!(a.abs_diff(b), 0 | 1 | 4 | 16))
+    let mut bytes = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    bytes.all(|(a, b)| matches!(a.abs_diff(b), 0 | 1 | 4 | 16))
 }
 
 fn compresses(kind: ViewKind) -> bool {
@@ -351,6 +357,14 @@ mod tests {
 
         fn contents(&mut self, view: View, at: u64, contents: Contents) -> Option<Mistake> {
             self.0.contents(view, (at, 64), contents, "a command").map(|(mistake, ..)| mistake)
+        }
+    }
+
+    #[test]
+    fn kinds_are_in_the_order_of_their_numbers() {
+        for (number, kind) in (0..).zip(ViewKind::ALL) {
+            assert_eq!(kind as u64, number);
+            assert_eq!(View::through(SURFACE, kind).kind(), kind);
         }
     }
 

@@ -34,7 +34,7 @@ impl Gpu {
         // Batches of other contexts wait: they run on the same engine.
         let _running = order.batch.lock().unwrap_or_else(PoisonError::into_inner);
         vm.observe(order.clone());
-        order.begin(vm);
+        order.begin();
         let result = Stream::new(self, vm, context).run(batch);
         let (reports, removals) = order.end(vm);
         let mut stats = result?;

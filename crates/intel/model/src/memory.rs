@@ -37,6 +37,15 @@ impl<'a> Memory<'a> {
         View(self.0.set_view(view.0))
     }
 
+    /// Accesses memory in a view.
+    #[inline]
+    pub fn in_view<T>(&mut self, view: View, access: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.set_view(view);
+        let result = access(self);
+        self.set_view(before);
+        result
+    }
+
     /// Tells the checker of contents that change or are used without an access.
     pub fn report_contents(&self, view: View, at: u64, bytes: u64, contents: Contents) {
         self.0.space().report_contents(view.0, address(at), bytes, contents);

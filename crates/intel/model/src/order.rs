@@ -180,9 +180,8 @@ struct State {
     /// The order of the batch's commands, and the reports about it.
     restrictions: Restrictions,
     reports: Vec<Report>,
-    /// The images' memory of each address space, by its number, and the number of the one that runs.
+    /// The images' memory of each address space, by its number.
     compressed: HashMap<u64, Compressed>,
-    space: u64,
     /// The time of the command that is executed, and whether a batch runs.
     now: u32,
     runs: bool,
@@ -221,7 +220,6 @@ impl OrderChecker {
             restrictions: Restrictions::new(generation),
             reports: Vec::new(),
             compressed: HashMap::new(),
-            space: 0,
             now: 0,
             runs: false,
         };
@@ -229,10 +227,9 @@ impl OrderChecker {
         OrderChecker { generation, max_removals, state: Mutex::new(state), batch: Mutex::new(()) }
     }
 
-    /// Begins a batch in an address space.
-    pub fn begin(&self, vm: &AddressSpace) {
+    /// Begins a batch.
+    pub fn begin(&self) {
         let mut state = lock(&self.state);
-        state.space = vm.id();
         state.tracker.restart();
         state.commands.clear();
         state.trace.iter_mut().for_each(Trace::clear);
@@ -324,6 +321,14 @@ impl State {
         self.now = now;
         if let Some(command) = self.commands.get(&before).copied() {
             self.commands.insert(now, command);
+        }
+    }
+
+    /// Handles an access of the command that is executed.
+    fn access(&mut self, unit: u8, access: Access, address: u64, bytes: u64) {
+        self.tracker.access(unit, access, address, bytes);
+        if let Some(trace) = &mut self.trace {
+            trace.access(unit, access, address, bytes);
         }
     }
 
@@ -429,9 +434,9 @@ impl AccessObserver for OrderChecker {
         address: u64,
         bytes: u64,
     ) {
-        self.access(unit, access, address, bytes);
         let mut state = lock(&self.state);
         if state.runs {
+            state.access(unit, access.into(), address, bytes);
             let by = state.command_name();
             let compressed = state.compressed.entry(vm.id()).or_default();
             let found = compressed.access(View(view), access, (address, bytes), by, Some(vm));
@@ -441,12 +446,12 @@ impl AccessObserver for OrderChecker {
         }
     }
 
-    fn contents(&self, view: u64, address: u64, bytes: u64, contents: Contents) {
+    fn contents(&self, vm: &AddressSpace, view: u64, at: (u64, u64), contents: Contents) {
         let mut state = lock(&self.state);
         if state.runs {
-            let (space, by) = (state.space, state.command_name());
-            let compressed = state.compressed.entry(space).or_default();
-            if let Some(found) = compressed.contents(View(view), (address, bytes), contents, by) {
+            let by = state.command_name();
+            let compressed = state.compressed.entry(vm.id()).or_default();
+            if let Some(found) = compressed.contents(View(view), at, contents, by) {
                 state.mistake(self.generation, None, found);
             }
         }
@@ -455,11 +460,7 @@ impl AccessObserver for OrderChecker {
     fn access(&self, unit: u8, access: tepui_softgpu::Access, address: u64, bytes: u64) {
         let mut state = lock(&self.state);
         if state.runs {
-            let access = access.into();
-            state.tracker.access(unit, access, address, bytes);
-            if let Some(trace) = &mut state.trace {
-                trace.access(unit, access, address, bytes);
-            }
+            state.access(unit, access.into(), address, bytes);
         }
     }
 }

@@ -166,7 +166,8 @@ const TEPUI_MALI_G610: Driver = Driver {
 /// The compositor draws on the same virtual GPU.
 const ARM_COMPOSITOR: &str = "the compositor's driver, panfrost, is a program of arm64";
 
-/// The same on the virtual Mali-G57, which gets its work as chains of jobs. What is before that is the G610's.
+/// Tepui's own Vulkan driver, and zink over it, on the virtual Mali-G57, which gets its work as chains of jobs; all before that is as on
+/// the G610.
 const TEPUI_MALI_G57: Driver = Driver {
     name: "tepui-mali-g57",
     gpu: Some("mali-g57"),

@@ -10,7 +10,7 @@ use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Result, vk};
 use tepui_vulkan_meta::clear::{self, Clear};
 use tepui_vulkan_meta::view::kind_of;
-use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
+use tepui_vulkan_meta::words::{self, DrawWords, RectangleWords};
 use tepui_vulkan_meta::{self as meta, condition};
 
 use super::Encoder;
@@ -34,14 +34,7 @@ impl Encoder {
         own.bound.vertex = Some(self.device.clone().meta(meta::Program::RectangleVertices)?);
         own.graphics.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
         own.graphics.depth_clamp = true;
-        own.graphics.viewports[0] = vk::Viewport {
-            x: 0.0,
-            y: 0.0,
-            width: size[0] as f32,
-            height: size[1] as f32,
-            min_depth: 0.0,
-            max_depth: 1.0,
-        };
+        own.graphics.viewports[0] = words::viewport(size);
         own.graphics.scissors[0] = e;
         let draw = Draw::Direct(Counts {
             count: 4,

@@ -165,28 +165,20 @@ impl Encoder {
         for part in parts {
             let element_b = part.image.planes[0].layout.element_B();
             let [width, height] = operation_rectangle(generation, part.extent(), element_b);
-            let rect = vk::Rect2D {
-                offset: vk::Offset2D { x: 0, y: 0 },
-                extent: vk::Extent2D { width, height },
-            };
             let layers = part.layers;
-            let attachment = Attachment {
-                image: Arc::new(part),
-                layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
-                load: vk::AttachmentLoadOp::LOAD,
-                store: vk::AttachmentStoreOp::STORE,
-                clear: [0; 4],
-                resolve: None,
-            };
-            self.begin(&Rendering {
-                area: rect,
-                layers,
-                view_mask: 0,
-                colours: vec![Some(attachment)],
-                depth: None,
-                stencil: None,
-                samples: 1,
-            })?;
+            let rendering = rendering(
+                Attachment {
+                    image: Arc::new(part),
+                    layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
+                    load: vk::AttachmentLoadOp::LOAD,
+                    store: vk::AttachmentStoreOp::STORE,
+                    clear: [0; 4],
+                    resolve: None,
+                },
+                [width, height],
+            );
+            let rect = rendering.area;
+            self.begin(&rendering)?;
             let rectangle = DrawnRectangle {
                 words: &[],
                 bindings: &[],
@@ -248,7 +240,7 @@ impl Encoder {
             layer: i.range.base_array_layer,
             layers: i.range.layer_count,
         };
-        let (layers, [width, height, _]) = (image.layers, info.extent);
+        let [width, height, _] = info.extent;
         let attachment = Attachment {
             image: Arc::new(image),
             layout: vk::ImageLayout::TRANSFER_DST_OPTIMAL,
@@ -259,20 +251,25 @@ impl Encoder {
         };
         // The surface was that of another kind to the render cache. source: Mesa, genX_cmd_buffer.c (`transition_color_buffer`)
         self.hardware.pending |= Flush::RENDER | Flush::STALL;
-        self.begin(&Rendering {
-            area: vk::Rect2D {
-                offset: vk::Offset2D { x: 0, y: 0 },
-                extent: vk::Extent2D { width, height },
-            },
-            layers,
-            view_mask: 0,
-            colours: vec![Some(attachment)],
-            depth: None,
-            stencil: None,
-            samples: 1,
-        })?;
+        self.begin(&rendering(attachment, [width, height]))?;
         self.targets = None;
         Ok(())
+    }
+}
+
+/// A rendering to all layers of an attachment of one sample, from its corner on.
+fn rendering(attachment: Attachment<Intel>, [width, height]: [u32; 2]) -> Rendering<Intel> {
+    Rendering {
+        area: vk::Rect2D {
+            offset: vk::Offset2D { x: 0, y: 0 },
+            extent: vk::Extent2D { width, height },
+        },
+        layers: attachment.image.layers,
+        view_mask: 0,
+        colours: vec![Some(attachment)],
+        depth: None,
+        stencil: None,
+        samples: 1,
     }
 }
 

@@ -11,7 +11,7 @@ use tepui_vulkan::backend::{Attachment, Condition, Counts, Dispatch, Draw, Rende
 use tepui_vulkan::command::{BindPoint, IndexBuffer, MAX_PUSH, VertexBuffer};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
+use tepui_vulkan_meta::words::{self, DrawWords, RectangleWords};
 use tepui_vulkan_meta::{
     Arrangement, Binding, Launch, Level, Memory, MetaEncoder, Output, Packing, Program, Rectangle,
     Shape, Texels, TileBits, View,
@@ -189,19 +189,9 @@ impl Encoder {
             });
             counts = Counts { count: 3, indexed: true, ..counts };
         }
-        state.viewports[0] = vk::Viewport {
-            x: 0.0,
-            y: 0.0,
-            width: size[0] as f32,
-            height: size[1] as f32,
-            min_depth: 0.0,
-            max_depth: 1.0,
-        };
+        state.viewports[0] = words::viewport(size);
         state.scissors[0] = r.rect;
-        // A view is the layer of its number.
-        let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
-        let all = (r.view_mask == 0).then_some(r.layers);
-        for (layer, layers) in all.into_iter().chain(views) {
+        for (layer, layers) in words::layers(r.layers, r.view_mask) {
             let mut corners = RectangleWords::new(r.rect, size, r.depth, layer);
             if is_operation {
                 // In pixels.

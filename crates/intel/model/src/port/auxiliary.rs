@@ -362,7 +362,7 @@ impl AuxiliaryPlane {
             _ => return Ok(0),
         };
         let mut value = [0; 8];
-        self.in_surface(memory, |memory| memory.read(at, &mut value[..bytes]))?;
+        memory.in_view(self.surface.own_view(), |memory| memory.read(at, &mut value[..bytes]))?;
         Ok(u64::from_le_bytes(value))
     }
 
@@ -382,7 +382,9 @@ impl AuxiliaryPlane {
             AuxiliaryKind::Mcs { bytes } if inside => {
                 let at = self.element(place, layer).0;
                 let value = value.to_le_bytes();
-                self.in_surface(memory, |memory| memory.write(at, &value[..bytes as usize]))
+                memory.in_view(self.surface.own_view(), |memory| {
+                    memory.write(at, &value[..bytes as usize])
+                })
             }
             _ => Ok(()),
         }
@@ -399,7 +401,7 @@ impl AuxiliaryPlane {
         layer: u32,
     ) -> Result<bool, Fault> {
         let (at, bit) = self.element(element, layer);
-        self.in_surface(memory, |memory| match self.surface.kind {
+        memory.in_view(self.surface.own_view(), |memory| match self.surface.kind {
             AuxiliaryKind::Ccs => {
                 let mut byte = [0];
                 memory.read(at, &mut byte)?;
@@ -421,19 +423,6 @@ impl AuxiliaryPlane {
                 Ok(block == [0; 16])
             }
         })
-    }
-
-    /// Accesses memory of the auxiliary surface itself.
-    #[inline]
-    fn in_surface<T>(
-        &self,
-        memory: &mut Memory<'_>,
-        access: impl FnOnce(&mut Memory<'_>) -> T,
-    ) -> T {
-        let before = memory.set_view(self.surface.own_view());
-        let result = access(memory);
-        memory.set_view(before);
-        result
     }
 
     /// Whether the block of a pixel is clear. For a CCS and for HiZ.
@@ -464,7 +453,7 @@ impl AuxiliaryPlane {
             return Ok(());
         }
         let (at, bit) = self.element(element, layer);
-        self.in_surface(memory, |memory| match self.surface.kind {
+        memory.in_view(self.surface.own_view(), |memory| match self.surface.kind {
             AuxiliaryKind::Ccs => {
                 let mut byte = [0];
                 memory.read(at, &mut byte)?;
@@ -557,10 +546,7 @@ impl RowPair {
     pub fn clear(self, memory: &mut Memory<'_>) -> Result<[u32; 2], Fault> {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..self.columns as usize / 2];
-        let before = memory.set_view(self.view);
-        let read = memory.read(self.at, bytes);
-        memory.set_view(before);
-        read?;
+        memory.in_view(self.view, |memory| memory.read(self.at, bytes))?;
         let mut clear = [0; 2];
         for (byte, left) in bytes.iter().zip((0..).step_by(2)) {
             let both = u32::from(byte & byte >> 1);
@@ -576,10 +562,8 @@ impl RowPair {
     /// The page is not bound.
     pub fn set(self, memory: &mut Memory<'_>, clear: bool) -> Result<(), Fault> {
         let bytes = [if clear { 0xff } else { 0 }; 8];
-        let before = memory.set_view(self.view);
-        let written = memory.write(self.at, &bytes[..self.columns as usize / 2]);
-        memory.set_view(before);
-        written
+        let bytes = &bytes[..self.columns as usize / 2];
+        memory.in_view(self.view, |memory| memory.write(self.at, bytes))
     }
 }
 

@@ -3,12 +3,15 @@
 //! source: Mesa, isl.c (`isl_calc_phys_slice0_extent_sa_gfx4_2d`, `isl_surf_get_image_offset_*`),
 //! isl_tiled_memcpy.c; SKL PRM volume 5, "surface layout", "tile formats".
 
+use std::ops::Range;
+
+use tepui_softgpu::Contents;
+
 use super::surface::{
     Dimension, Image, Tiling, yf_tile, yf3_tile, ys_tile, ys_tile_of_samples, ys3_tile,
 };
 use super::tail;
 use crate::memory::Memory;
-use tepui_softgpu::Contents;
 
 impl Image {
     /// Size of a level in texels.
@@ -106,9 +109,9 @@ impl Image {
 
     /// Tells the checker that the clear colour stands for a texel.
     pub fn report_clear(&self, memory: &Memory<'_>, at: u64) {
-        // Colours in memory have several forms, of which views of other formats use others: they are not judged.
-        if memory.is_observed() && self.clear.pixel.is_none() {
-            let used = Contents::UsedClear(self.clear_number());
+        if memory.is_observed()
+            && let Some(used) = self.used_clear()
+        {
             memory.report_contents(self.view, at, 1, used);
         }
     }
@@ -164,6 +167,28 @@ impl LevelPlane {
         let row = layer.checked_mul(image.qpitch)?.checked_add(self.top)?;
         let fits = |v: u64| u32::try_from(v).is_ok();
         (fits(row) && fits(self.left)).then_some([self.left, row])
+    }
+
+    /// Tells the checker, if there is one, of the contents of an area of columns and rows.
+    pub fn report_contents(
+        &self,
+        memory: &Memory<'_>,
+        image: &Image,
+        area: &[Range<u32>; 2],
+        layer: u32,
+        contents: Contents,
+    ) {
+        if !memory.is_observed() {
+            return;
+        }
+        let [columns, rows] = [0, 1].map(|k| area[k].start..area[k].end.min(self.size[k]));
+        for (x, y) in rows.flat_map(|y| columns.clone().map(move |x| (x, y))) {
+            for sample in 0..image.samples {
+                if let Some(at) = self.texel(image, [x, y], layer, sample) {
+                    memory.report_contents(image.view, at, 1, contents);
+                }
+            }
+        }
     }
 
     /// The address of a sample of a texel in a layer (or slice); `None` outside of the image.

@@ -6,6 +6,7 @@ use tepui_intel_packets::Revision;
 use tepui_intel_packets::surface::{
     AuxiliarySurfaceMode, RenderSurfaceState, SurfaceType, TileMode,
 };
+use tepui_softgpu::Contents;
 
 use super::auxiliary::{Auxiliary, AuxiliaryKind};
 use super::refusal::{refuse, unimplemented};
@@ -389,12 +390,13 @@ impl Image {
         self.format.unpack(texel, [0; 2])
     }
 
-    /// The clear colour as a number, for the checker.
-    pub fn clear_number(&self) -> u64 {
+    /// The use of the clear colour, for the checker. Colours in memory have several forms, of which views of other formats use others:
+    /// they are not judged.
+    pub fn used_clear(&self) -> Option<Contents> {
         let mut bytes = [0; MAX_BYTES];
         let texel = &mut bytes[..self.format.bytes];
-        self.clear.sampled(self.format, texel);
-        colour_number(texel)
+        self.format.pack(self.clear.channels, texel);
+        self.clear.pixel.is_none().then(|| Contents::UsedClear(colour_number(texel)))
     }
 
     /// The clear colour as filters read it, see [`Format::raw`].

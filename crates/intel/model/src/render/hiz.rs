@@ -116,19 +116,9 @@ impl Depth<'_, '_> {
     }
 
     /// Tells the checker of an area's contents.
-    fn report(&self, [columns, rows]: &Area, contents: Contents) {
-        if !self.memory.is_observed() {
-            return;
-        }
-        let image = self.image;
-        let level = image.level_plane(image.level);
-        for (x, y) in rows.clone().flat_map(|y| columns.clone().map(move |x| (x, y))) {
-            for sample in 0..image.samples {
-                if let Some(at) = level.texel(image, [x, y], 0, sample) {
-                    self.memory.report_contents(image.view, at, 1, contents);
-                }
-            }
-        }
+    fn report(&self, area: &Area, contents: Contents) {
+        let level = self.image.level_plane(self.image.level);
+        level.report_contents(self.memory, self.image, area, 0, contents);
     }
 
     fn clear(&mut self, area: &Area) -> Result<(), Fault> {

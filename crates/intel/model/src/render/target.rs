@@ -503,49 +503,27 @@ impl Target {
             return Ok(());
         }
         let [columns, rows] = [place[0] * width, place[1] * height];
+        let area = [columns..columns + width, rows..rows + height];
         let Some(auxiliary) = &self.auxiliary else {
             // Without an auxiliary surface there is nothing to resolve, and no block to mark.
-            let area = [columns..columns + width, rows..rows + height];
             return match operation {
                 BlockOperation::Clear => self.fill(memory, area, layer),
                 _ => Ok(()),
             };
         };
-        let area = [columns..columns + width, rows..rows + height];
         self.operate_blocks(memory, auxiliary, operation, &area, layer)?;
-        if memory.is_observed() {
-            match operation {
-                BlockOperation::Clear => {
-                    let contents =
-                        Contents::Cleared(colour_number(&self.clear[..image.format.bytes]));
-                    self.report(memory, &area, layer, contents);
-                }
-                BlockOperation::PartialResolve => {}
-                BlockOperation::Resolve | BlockOperation::Forget => {
-                    self.report(memory, &area, layer, Contents::Plain);
-                }
+        let contents = match operation {
+            BlockOperation::Clear => {
+                Contents::Cleared(colour_number(&self.clear[..image.format.bytes]))
             }
-        }
+            BlockOperation::PartialResolve => return Ok(()),
+            BlockOperation::Resolve | BlockOperation::Forget => Contents::Plain,
+        };
+        self.level.report_contents(memory, image, &area, layer, contents);
         Ok(())
     }
 
-    /// Tells the checker of an area's contents.
-    fn report(
-        &self,
-        memory: &Memory<'_>,
-        [columns, rows]: &[Range<u32>; 2],
-        layer: u32,
-        contents: Contents,
-    ) {
-        for (x, y) in rows.clone().flat_map(|y| columns.clone().map(move |x| (x, y))) {
-            for sample in 0..self.image.samples {
-                if let Some(at) = self.level.texel(&self.image, [x, y], layer, sample) {
-                    memory.report_contents(self.image.view, at, 1, contents);
-                }
-            }
-        }
-    }
-
+    /// Executes an operation on the blocks of an area.
     fn operate_blocks(
         &self,
         memory: &mut Memory<'_>,
@@ -669,9 +647,16 @@ impl Target {
     ) -> Result<(), Fault> {
         let image = &self.image;
         let texel = &self.clear[..image.format.bytes];
-        if self.auxiliary.is_some() && image.clear.pixel.is_none() && memory.is_observed() {
-            let used = Contents::UsedClear(colour_number(texel));
-            self.report(memory, &[columns.clone(), rows.clone()], layer, used);
+        if self.auxiliary.is_some()
+            && let Some(used) = image.used_clear()
+        {
+            self.level.report_contents(
+                memory,
+                image,
+                &[columns.clone(), rows.clone()],
+                layer,
+                used,
+            );
         }
         let plain = PlainLevel::new(memory, image, &self.level, layer, Protection::WRITE);
         if let Some(plain) = plain {

@@ -103,7 +103,7 @@ impl Stream<'_> {
 
     /// The tests of depth and stencil: each group of fields is set only if its disable bit is clear.
     pub(super) fn depth_stencil(&mut self, command: &Command) -> Result<Continuation, JobFault> {
-        let revision = tepui_intel_packets::revision(self.gpu.chip.generation);
+        let revision = self.context.revision();
         let mut set: State3dWmDepthStencil = command.unpack()?;
         if let Some(before) = self.context.latched.get(State3dWmDepthStencil::INFO.name) {
             let before = State3dWmDepthStencil::unpack_as(before, revision).map_err(invalid)?;

@@ -10,7 +10,7 @@ use tepui_vulkan::backend::{Counts, Dispatch, Draw, Rendering};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
 use tepui_vulkan::state::MAX_VERTEX;
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_meta::words::{DrawWords, RectangleWords};
+use tepui_vulkan_meta::words::{self, DrawWords, RectangleWords};
 use tepui_vulkan_meta::{
     Arrangement, Binding, Launch, Level, Memory, MetaEncoder, Output, Packing, Program, Rectangle,
     Shape, Texels, View,
@@ -191,20 +191,10 @@ impl MetaEncoder for Encoder {
         state.topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
         state.provoking_last = targets.contexts.is_some_and(|c| c.provoking_last);
         state.samples = targets.samples;
-        state.viewports[0] = vk::Viewport {
-            x: 0.0,
-            y: 0.0,
-            width: size[0] as f32,
-            height: size[1] as f32,
-            min_depth: 0.0,
-            max_depth: 1.0,
-        };
+        state.viewports[0] = words::viewport(size);
         state.scissors[0] = r.rect;
         let blending = Blending::new(&state, &targets.formats())?;
-        // A view is the layer of its number.
-        let views = (0..32).filter(|v| r.view_mask >> v & 1 != 0).map(|v| (v, 1));
-        let all = (r.view_mask == 0).then_some((r.layer, r.layers));
-        for (layer, layers) in all.into_iter().chain(views) {
+        for (layer, layers) in words::layers((r.layer, r.layers), r.view_mask) {
             let corners = RectangleWords::new(r.rect, size, r.depth, layer);
             let words = DrawWords::new(r.words, corners);
             push[..words.bytes().len()].copy_from_slice(words.bytes());
