@@ -208,7 +208,8 @@ impl Concurrency {
     }
 
     fn touch_all(&mut self, address: u64, bytes: u64, of: fn(&mut Touch) -> &mut ByteMask) {
-        if self.current >= self.count() {
+        // What has no item of its own must not become that of the last one.
+        if self.truncated || self.current >= self.count() {
             return;
         }
         let end = address.saturating_add(bytes);

@@ -209,6 +209,21 @@ fn sequences_that_are_too_long_say_so() {
     assert!(work.is_truncated() && !work.races().is_empty());
 }
 
+/// Work after the last item that there is room for is nobody's.
+#[test]
+fn what_is_left_out_belongs_to_no_item() {
+    let mut work = Concurrency::default();
+    (0..5000).for_each(|_| {
+        work.begin(&[]);
+    });
+    let last = work.count() - 1;
+    for item in [0, last] {
+        work.choose(item);
+        work.access(Access::Write, 0, 4);
+    }
+    assert!(work.races().is_empty());
+}
+
 /// An event that implies others waits for the items of each.
 #[test]
 fn an_event_waits_for_what_it_implies() {

@@ -37,5 +37,7 @@ pub use lanes::top_bits;
 pub use memory::Memory;
 pub use report::{Report, Reports};
 pub use unit_memory::UnitMemory;
-pub use vm::{AccessObserver, AddressSpace, BindError, Contents, Protection, RangeCache};
+pub use vm::{
+    AccessObserver, AddressSpace, BindError, ClearColour, Contents, Protection, RangeCache,
+};
 pub use worker_pool::WorkerPool;

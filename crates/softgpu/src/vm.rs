@@ -118,10 +118,19 @@ pub enum Contents {
     Plain,
     /// The bytes are plain from now on, and the auxiliary surface still describes them.
     Resolved,
-    /// The auxiliary surface says that the bytes are a clear colour: a number that stands for it.
-    Cleared(u64),
-    /// A unit has used that number's colour in place of the bytes.
-    UsedClear(u64),
+    /// The auxiliary surface says that the bytes are a clear colour.
+    Cleared(ClearColour),
+    /// A unit has used a clear colour in place of the bytes.
+    UsedClear(ClearColour),
+}
+
+/// The colour of clear blocks, as a checker compares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClearColour {
+    /// A number of the family that stands for the colour.
+    pub number: u64,
+    /// The GPU address of the colour in memory; none if it is part of a state.
+    pub at: Option<u64>,
 }
 
 /// Receiver of all accesses by GPU units to an address space, such as a checker.

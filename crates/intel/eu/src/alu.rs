@@ -241,7 +241,10 @@ pub fn mul(t: &mut Thread, op: &Op) -> Done {
         Arithmetic::Double if t.float_mode().to_zero() => {
             binary(t, op, <f64 as TowardZero>::product)
         }
-        Arithmetic::Float => binary::<f32>(t, op, |a, b| a * b),
+        Arithmetic::Float => {
+            let mode = t.float_mode();
+            binary::<f32>(t, op, |a, b| product(mode, a, b))
+        }
         Arithmetic::Double => binary::<f64>(t, op, |a, b| a * b),
         _ => with_bank!(int T, op, binary::<T>(t, op, |a, b| a.wrapping_mul(b))),
     }
@@ -432,7 +435,10 @@ pub fn mad(t: &mut Thread, op: &Op) -> Done {
     match op.arithmetic {
         Arithmetic::Float if t.float_mode().to_zero() => ternary(t, op, f32::fused),
         Arithmetic::Double if t.float_mode().to_zero() => ternary(t, op, f64::fused),
-        Arithmetic::Float => ternary::<f32>(t, op, |a, b, c| b.mul_add(c, a)),
+        Arithmetic::Float => {
+            let mode = t.float_mode();
+            ternary::<f32>(t, op, |a, b, c| fused(mode, b, c, a))
+        }
         Arithmetic::Double => ternary::<f64>(t, op, |a, b, c| b.mul_add(c, a)),
         _ => with_bank!(int T, op, ternary::<T>(t, op, |a, b, c| {
             a.wrapping_add(b.wrapping_mul(c))
@@ -440,13 +446,31 @@ pub fn mad(t: &mut Thread, op: &Op) -> Done {
     }
 }
 
+/// `a * b`.
+#[inline(always)]
+fn product(mode: FloatMode, a: f32, b: f32) -> f32 {
+    mode.underflow(a * b, || f64::from(a) * f64::from(b))
+}
+
+/// `a * b + c`, rounded once.
+#[inline(always)]
+fn fused(mode: FloatMode, a: f32, b: f32, c: f32) -> f32 {
+    mode.underflow(a.mul_add(b, c), || f64::from(a) * f64::from(b) + f64::from(c))
+}
+
 #[inline(always)]
 pub fn lrp(t: &mut Thread, op: &Op) -> Done {
     // Each step flushes denormals, as the result does.
     let mode = t.float_mode();
-    with_bank!(float T, op, ternary::<T>(t, op, |a, b, c| {
-        (a * b).flush(mode) + ((1.0 - a).flush(mode) * c).flush(mode)
-    }))
+    match op.arithmetic {
+        Arithmetic::Double => ternary::<f64>(t, op, |a, b, c| {
+            (a * b).flush(mode) + ((1.0 - a).flush(mode) * c).flush(mode)
+        }),
+        _ => ternary::<f32>(t, op, |a, b, c| {
+            let rest = product(mode, (1.0 - a).flush(mode), c);
+            product(mode, a, b).flush(mode) + rest.flush(mode)
+        }),
+    }
 }
 
 /// `csel`: the third source is compared with zero.
@@ -635,7 +659,7 @@ pub fn pln(t: &mut Thread, op: &Op) -> Done {
     for (i, out) in row[..n].iter_mut().enumerate() {
         let at = base + i / 8 * 64 + i % 8 * 4;
         let (u, v) = (read(at), read(at + 32));
-        *out = q.mul_add(v, p.mul_add(u, r).flush(mode));
+        *out = fused(mode, q, v, fused(mode, p, u, r).flush(mode));
     }
     finish(t, op, &row)
 }

@@ -40,6 +40,15 @@ impl FloatMode {
         self.0 >> 7 & 1 != 0
     }
 
+    /// A rounded result, or zero where denormals are flushed and the exact result is one after it is rounded to the precision of
+    /// normal numbers. Rounded as a denormal it may be the smallest normal number, which hosts that flush do not return either.
+    #[inline(always)]
+    pub fn underflow(self, rounded: f32, exact: impl FnOnce() -> f64) -> f32 {
+        const LEAST: f64 = f32::MIN_POSITIVE as f64 * (1.0 - f32::EPSILON as f64 / 4.0);
+        let edge = rounded.abs() == f32::MIN_POSITIVE && !self.keeps_denormals();
+        if edge && exact().abs() < LEAST { 0f32.copysign(rounded) } else { rounded }
+    }
+
     /// Whether denormals of DF are kept.
     pub fn keeps_double_denormals(self) -> bool {
         self.0 & FloatMode::KEEPS_DOUBLES != 0
@@ -244,8 +253,13 @@ float_bank!(f64, narrow, flush64, {});
 #[inline(always)]
 fn flush32(value: f32, mode: FloatMode) -> f32 {
     let bits = value.to_bits();
-    let denormal = bits & 0x7f80_0000 == 0 && !mode.keeps_denormals();
-    f32::from_bits(if denormal { bits & 0x8000_0000 } else { bits })
+    if mode.keeps_denormals() {
+        return value;
+    }
+    let denormal = bits & 0x7f80_0000 == 0;
+    // The multiplication by one of translated code makes signalling NaNs quiet.
+    let nan = bits & 0x7fff_ffff > 0x7f80_0000;
+    f32::from_bits(if denormal { bits & 0x8000_0000 } else { bits | u32::from(nan) << 22 })
 }
 
 #[inline(always)]

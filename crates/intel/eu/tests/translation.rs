@@ -214,8 +214,10 @@ impl Random {
     }
 
     fn word(&mut self) -> u32 {
-        match self.below(6) {
+        match self.below(7) {
             0 => self.of(&[0, 0x8000_0000, 0x3f80_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000]),
+            // Results at the edge of denormals.
+            4 => self.of(&[0x3f7f_ffff, 0xbf7f_ffff, 0x0080_0000, 0x8080_0000, 0x0080_0001]),
             // Denormals.
             1 => self.next() as u32 & 0x807f_ffff,
             2 => self.below(64) as u32,

@@ -7,7 +7,7 @@
 //! | state | read as a plain image | read through the auxiliary surface |
 //! | --- | --- | --- |
 //! | plain, resolved | right | right |
-//! | compressed, under a hierarchy, clear | a finding | right; of clear lines with the colour of the clear |
+//! | compressed, under a hierarchy, clear | a finding | right; of clear lines with the colour of the clear, see [`Colour`] |
 //! | stale: written plainly while it was one of these | right | a finding |
 //!
 //! Accesses as bytes do not read compressed memory by themselves: they are not judged. Memory that another owner has got since, who
@@ -18,7 +18,7 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
-use tepui_softgpu::{Access, AddressSpace, Contents};
+use tepui_softgpu::{Access, AddressSpace, ClearColour, Contents};
 
 /// Bytes of a line.
 const LINE_BYTES: u64 = 64;
@@ -104,9 +104,34 @@ enum LineState {
     /// In the compression of a hierarchical depth buffer.
     Hierarchy,
     /// Clear, with a colour.
-    Clear(u64),
+    Clear(Colour),
     /// Written past the auxiliary surface.
     Stale,
+}
+
+/// The colour of a clear line.
+///
+/// The auxiliary surface only says that a block is clear; its colour is what the surface state has, or what is in memory, when it is used.
+/// A clear that converts the colour in memory finds it there. Drivers that convert it themselves give the clear another address,
+/// where anything may be (Mesa, blorp_genX_exec_brw.h, `op_clear_addr`): the colour is then known from its first use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Colour {
+    number: u64,
+    /// Where the clear has found it in memory. None once it is known for uses of all addresses.
+    only_at: Option<u64>,
+}
+
+impl Colour {
+    /// The colour after a use of it; the mistake of uses of another one.
+    fn used(self, colour: ClearColour) -> Result<Colour, Mistake> {
+        match self.only_at {
+            Some(at) if colour.at != Some(at) => {
+                Ok(Colour { number: colour.number, only_at: None })
+            }
+            _ if same_colour(self.number, colour.number) => Ok(self),
+            _ => Err(Mistake::OtherColour),
+        }
+    }
 }
 
 struct Line {
@@ -285,20 +310,28 @@ impl Compressed {
             match contents {
                 Contents::Plain => drop(self.lines.remove(&at)),
                 Contents::Resolved => self.set(at, view.surface(), LineState::Resolved, by),
-                Contents::Cleared(colour) => {
+                Contents::Cleared(ClearColour { number, at: only_at }) => {
+                    let colour = Colour { number, only_at };
                     self.set(at, view.surface(), LineState::Clear(colour), by);
                 }
                 Contents::UsedClear(colour) => {
-                    let line = self.current(at).filter(|line| line.surface == view.surface());
-                    if let Some(Line { state: LineState::Clear(then), by, .. }) = line
-                        && !same_colour(*then, colour)
-                    {
-                        found = found.or(Some((Mistake::OtherColour, at, *by)));
-                    }
+                    found = found.or(self.used_clear(view, at, colour));
                 }
             }
         }
         found
+    }
+
+    fn used_clear(&mut self, view: View, at: u64, colour: ClearColour) -> Option<Found> {
+        let line = self.current(at).filter(|line| line.surface == view.surface())?;
+        let LineState::Clear(then) = line.state else { return None };
+        match then.used(colour) {
+            Ok(known) => {
+                self.lines.get_mut(&at)?.state = LineState::Clear(known);
+                None
+            }
+            Err(mistake) => Some((mistake, at, line.by)),
+        }
     }
 
     /// Ends a batch: what lines have now is what their state is about.
@@ -311,12 +344,13 @@ impl Compressed {
     }
 }
 
-/// The number of a colour, from a texel of it: its bits, of large texels both halves at once. Views of other formats have the same.
-pub(crate) fn colour_number(texel: &[u8]) -> u64 {
+/// A clear colour, from a texel of it and its address in memory. Its number is the texel's bits, of large texels both halves at once: views
+/// of other formats have the same.
+pub(crate) fn clear_colour(texel: &[u8], at: Option<u64>) -> ClearColour {
     let half =
         |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
     let (low, high) = texel.split_at(texel.len().min(8));
-    half(low) ^ half(high).rotate_left(1)
+    ClearColour { number: half(low) ^ half(high).rotate_left(1), at }
 }
 
 /// Whether two numbers are of the same colour, but for a step of a channel: a driver that converts it to the format and back rounds
@@ -417,16 +451,32 @@ mod tests {
     fn clear_blocks_keep_their_colour() {
         let through = View::through(SURFACE, ViewKind::ClearBlocks);
         let mut checked = Checked::new();
-        let number = |texel: [u8; 4]| colour_number(&texel);
-        checked.contents(through, 0, Contents::Cleared(number([229, 26, 128, 77])));
-        let rounded = Contents::UsedClear(number([230, 26, 128, 76]));
+        let colour = |texel: [u8; 4]| clear_colour(&texel, None);
+        checked.contents(through, 0, Contents::Cleared(colour([229, 26, 128, 77])));
+        let rounded = Contents::UsedClear(colour([230, 26, 128, 76]));
         assert_eq!(checked.contents(through, 0, rounded), None);
-        let other = Contents::UsedClear(number([229, 26, 128, 0]));
+        let other = Contents::UsedClear(colour([229, 26, 128, 0]));
         assert_eq!(checked.contents(through, 0, other), Some(Mistake::OtherColour));
         assert_eq!(checked.read(View::PLAIN, 0), Some(Mistake::NotResolved));
         // A write resolves the block, and nothing is compressed after it.
         checked.write(through, 0);
         assert_eq!(checked.read(View::PLAIN, 0), None);
+    }
+
+    #[test]
+    fn clear_colours_in_memory_are_known_from_the_clear_or_the_first_use() {
+        let through = View::through(SURFACE, ViewKind::Compressed);
+        let colour = |texel: [u8; 4], at| clear_colour(&texel, Some(at));
+        let (red, green) = ([255, 0, 0, 255], [0, 255, 0, 255]);
+        let mut checked = Checked::new();
+        checked.contents(through, 0, Contents::Cleared(colour(red, 0x40)));
+        let used = |texel, at| Contents::UsedClear(colour(texel, at));
+        assert_eq!(checked.contents(through, 0, used(red, 0x40)), None);
+        assert_eq!(checked.contents(through, 0, used(green, 0x40)), Some(Mistake::OtherColour));
+        // The clear was given another address than uses have.
+        assert_eq!(checked.contents(through, 0, used(green, 0x80)), None);
+        assert_eq!(checked.contents(through, 0, used(green, 0xc0)), None);
+        assert_eq!(checked.contents(through, 0, used(red, 0x80)), Some(Mistake::OtherColour));
     }
 
     #[test]

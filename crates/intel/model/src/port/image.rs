@@ -109,10 +109,8 @@ impl Image {
 
     /// Tells the checker that the clear colour stands for a texel.
     pub fn report_clear(&self, memory: &Memory<'_>, at: u64) {
-        if memory.is_observed()
-            && let Some(used) = self.used_clear()
-        {
-            memory.report_contents(self.view, at, 1, used);
+        if memory.is_observed() {
+            memory.report_contents(self.view, at, 1, self.used_clear());
         }
     }
 

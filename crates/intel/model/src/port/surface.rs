@@ -10,7 +10,7 @@ use tepui_softgpu::Contents;
 
 use super::auxiliary::{Auxiliary, AuxiliaryKind};
 use super::refusal::{refuse, unimplemented};
-use crate::compressed::{View, colour_number};
+use crate::compressed::{View, clear_colour};
 use crate::format::{self, Format, MAX_BYTES};
 use crate::memory::{Memory, address};
 use crate::order::MemoryUnit;
@@ -259,6 +259,11 @@ impl ClearColour {
         Ok(ClearColour { channels, pixel: Some((at + 16, pixel)) })
     }
 
+    /// The GPU address of the colour, if it is in memory.
+    pub fn address(&self) -> Option<u64> {
+        self.pixel.map(|(at, _)| at)
+    }
+
     /// The sampler's texel of a format.
     fn sampled(&self, format: &Format, texel: &mut [u8]) {
         match self.pixel {
@@ -390,13 +395,12 @@ impl Image {
         self.format.unpack(texel, [0; 2])
     }
 
-    /// The use of the clear colour, for the checker. Colours in memory have several forms, of which views of other formats use others:
-    /// they are not judged.
-    pub fn used_clear(&self) -> Option<Contents> {
+    /// The use of the clear colour by the sampler, for the checker.
+    pub fn used_clear(&self) -> Contents {
         let mut bytes = [0; MAX_BYTES];
         let texel = &mut bytes[..self.format.bytes];
-        self.format.pack(self.clear.channels, texel);
-        self.clear.pixel.is_none().then(|| Contents::UsedClear(colour_number(texel)))
+        self.clear.sampled(self.format, texel);
+        Contents::UsedClear(clear_colour(texel, self.clear.address()))
     }
 
     /// The clear colour as filters read it, see [`Format::raw`].

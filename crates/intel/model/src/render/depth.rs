@@ -12,7 +12,7 @@ use tepui_softgpu::{Contents, Fault, Protection};
 use super::plain_tile;
 use super::state::{State, latched, latched_as};
 use super::unit::{MAX_SAMPLES, UNIT, unimplemented};
-use crate::compressed::{View, ViewKind, colour_number};
+use crate::compressed::{View, ViewKind, clear_colour};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::{Memory, address};
@@ -366,9 +366,8 @@ impl Buffers {
     ) -> Result<(), Fault> {
         let (Some(hiz), Some((image, format))) = (&self.hiz, &self.depth) else { return Ok(()) };
         let mut clear = hiz.clear_blocks(memory, corner, layer)?;
-        let used = Contents::UsedClear(colour_number(
-            &format.pack(self.clear).to_le_bytes()[..image.format.bytes],
-        ));
+        let depth = format.pack(self.clear).to_le_bytes();
+        let used = Contents::UsedClear(clear_colour(&depth[..image.format.bytes], None));
         let level = memory.is_observed().then(|| image.level_plane(image.level));
         let value = format.quantise(self.clear);
         let [width, height] = hiz.block().map(|size| size as usize);

@@ -11,7 +11,7 @@ use tepui_softgpu::{AddressSpace, Contents, Fault, Protection};
 
 use super::depth::Buffers;
 use super::unit::UNIT;
-use crate::compressed::colour_number;
+use crate::compressed::clear_colour;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
 use crate::memory::Memory;
@@ -132,7 +132,7 @@ impl Depth<'_, '_> {
             });
             if whole {
                 hiz.set_clear(self.memory, element, 0, true)?;
-                self.report(&pixels, Contents::Cleared(colour_number(self.texel)));
+                self.report(&pixels, Contents::Cleared(clear_colour(self.texel, None)));
             } else if !hiz.is_clear(self.memory, element, 0)? {
                 let part = [0, 1].map(|axis| {
                     pixels[axis].start.max(area[axis].start)..pixels[axis].end.min(area[axis].end)

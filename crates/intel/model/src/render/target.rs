@@ -17,7 +17,7 @@ use super::depth::DepthFormat;
 use super::lines::SmoothLine;
 use super::planes::Barycentrics;
 use super::unit::MAX_SAMPLES;
-use crate::compressed::colour_number;
+use crate::compressed::clear_colour;
 use crate::format::MAX_BYTES;
 use crate::memory::Memory;
 use crate::port::auxiliary::{
@@ -514,7 +514,8 @@ impl Target {
         self.operate_blocks(memory, auxiliary, operation, &area, layer)?;
         let contents = match operation {
             BlockOperation::Clear => {
-                Contents::Cleared(colour_number(&self.clear[..image.format.bytes]))
+                let texel = &self.clear[..image.format.bytes];
+                Contents::Cleared(clear_colour(texel, image.clear.address()))
             }
             BlockOperation::PartialResolve => return Ok(()),
             BlockOperation::Resolve | BlockOperation::Forget => Contents::Plain,
@@ -647,16 +648,10 @@ impl Target {
     ) -> Result<(), Fault> {
         let image = &self.image;
         let texel = &self.clear[..image.format.bytes];
-        if self.auxiliary.is_some()
-            && let Some(used) = image.used_clear()
-        {
-            self.level.report_contents(
-                memory,
-                image,
-                &[columns.clone(), rows.clone()],
-                layer,
-                used,
-            );
+        if self.auxiliary.is_some() {
+            let used = Contents::UsedClear(clear_colour(texel, image.clear.address()));
+            let area = [columns.clone(), rows.clone()];
+            self.level.report_contents(memory, image, &area, layer, used);
         }
         let plain = PlainLevel::new(memory, image, &self.level, layer, Protection::WRITE);
         if let Some(plain) = plain {
