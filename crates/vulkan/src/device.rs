@@ -23,7 +23,7 @@ use crate::object::{Allocator, Dispatchable, dispatch, dispatchable, slice};
 use crate::registry::{self, Enabled};
 use crate::state::{GraphicsState, Groups};
 use crate::sync::{Fence, Semaphore};
-use crate::table::{self, Table};
+use crate::table::Table;
 
 /// A device of a family.
 #[repr(C)]
@@ -358,7 +358,7 @@ fn work<B: Backend>(device: &B::Device, lost_flag: &AtomicBool, state: &(Mutex<P
 }
 
 impl<B: Backend> Device<B> {
-    /// Creates a device.
+    /// Creates a device with the commands of its family.
     ///
     /// # Errors
     /// When the family's device cannot be opened.
@@ -366,13 +366,13 @@ impl<B: Backend> Device<B> {
     /// # Safety
     /// `info` is valid.
     pub unsafe fn create(
+        commands: &'static Table,
         physical: &Arc<B::Physical>,
         heap_usage: &Arc<HeapUsage>,
         enabled: Enabled,
         info: &vk::DeviceCreateInfo,
         allocator: Allocator,
     ) -> Result<vk::Device> {
-        let commands = table::of_family::<B>();
         // SAFETY: as the caller says.
         let requests = unsafe { queue_requests(B::info(physical), info)? };
         let inner = Arc::new(B::open(physical, &requests)?);

@@ -6,19 +6,16 @@ use std::sync::Arc;
 use tepui_format::Format;
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, FormatFeatures, PhysicalInfo};
+use crate::backend::{FormatFeatures, PhysicalInfo};
 use crate::chain;
-use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::memory::HeapUsage;
 use crate::object::{Allocator, dispatch, enumerate, slice};
-use crate::offer;
 use crate::registry::Enabled;
 use crate::sparse;
-use crate::table::{self, Table};
+use crate::table::Table;
 
-/// A physical device as the instance sees it, of whatever family: [`member`] makes one.
+/// A physical device as the instance sees it, of whatever family: [`member`](crate::member::member) makes one.
 pub trait Family: Send + Sync {
     /// Its description.
     fn info(&self) -> &PhysicalInfo;
@@ -48,56 +45,6 @@ pub trait Family: Send + Sync {
 
     /// Device-level commands.
     fn commands(&self) -> &'static Table;
-}
-
-/// A physical device of the family `B`, with state that all devices made of it share.
-struct Member<B: Backend> {
-    physical: Arc<B::Physical>,
-    /// Description as applications see it.
-    info: PhysicalInfo,
-    heap_usage: Arc<HeapUsage>,
-}
-
-/// A family's physical device as instances take it.
-pub fn member<B: Backend>(physical: B::Physical) -> Arc<dyn Family> {
-    let info = offer::join(B::info(&physical));
-    Arc::new(Member::<B> { physical: Arc::new(physical), info, heap_usage: Arc::default() })
-}
-
-impl<B: Backend> Family for Member<B> {
-    fn info(&self) -> &PhysicalInfo {
-        &self.info
-    }
-
-    fn format_features(&self, format: Format) -> FormatFeatures {
-        B::format_features(&self.physical, format)
-    }
-
-    fn modifiers(&self, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
-        B::modifiers(&self.physical, format)
-    }
-
-    fn has_control_plane(&self, modifier: u64) -> bool {
-        B::has_control_plane(&self.physical, modifier)
-    }
-
-    fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
-        self.heap_usage.bytes()
-    }
-
-    unsafe fn create_device(
-        &self,
-        enabled: Enabled,
-        info: &vk::DeviceCreateInfo,
-        allocator: Allocator,
-    ) -> Result<vk::Device> {
-        // SAFETY: as the caller says.
-        unsafe { Device::<B>::create(&self.physical, &self.heap_usage, enabled, info, allocator) }
-    }
-
-    fn commands(&self) -> &'static Table {
-        table::of_family::<B>()
-    }
 }
 
 /// A physical device.
