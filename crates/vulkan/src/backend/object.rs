@@ -9,6 +9,7 @@ use vulkanalia_sys as vk;
 use super::Backend;
 use crate::cache::Programs;
 use crate::descriptor::SetLayout;
+use crate::key::{Key, structures};
 use crate::pipeline::STAGES;
 use crate::state::GraphicsState;
 
@@ -149,6 +150,10 @@ pub struct SamplerInfo {
     pub reduction: vk::SamplerReductionMode,
 }
 
+structures! {
+    SamplerInfo { core, border, border_format, opaque_black, reduction }
+}
+
 /// Contents of a descriptor.
 pub enum Descriptor<'a, B: Backend> {
     /// Null descriptor: reads give zeros.
@@ -182,6 +187,16 @@ pub enum SubgroupSize {
     Varying,
     /// This size.
     Required(u32),
+}
+
+impl Key for SubgroupSize {
+    fn add_to(&self, key: &mut Vec<u8>) {
+        match *self {
+            SubgroupSize::Constant => 0u8.add_to(key),
+            SubgroupSize::Varying => 1u8.add_to(key),
+            SubgroupSize::Required(size) => (2u8, size).add_to(key),
+        }
+    }
 }
 
 /// A shader on its way to machine code.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use tepui_passes::lower_ycbcr::Conversion;
 use vulkanalia_sys as vk;
 
-use super::{ALIGNMENT, DescriptorType, Pushed};
+use super::kind::{ALIGNMENT, DescriptorType};
+use super::push::Pushed;
 use crate::backend::{Backend, MAX_SET_MEMORY, PerSetMemory};
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::image::Sampler;
+use crate::key::{Key, structures};
 use crate::object::{get, slice};
 
 /// Largest number of a binding: compilers use the bit above.
@@ -51,6 +53,13 @@ pub struct Binding {
     pub(crate) sampler_keys: Vec<u128>,
     /// The Y′CbCr conversions of `samplers`; empty when none has one.
     pub conversions: Vec<Option<Conversion>>,
+}
+
+structures! {
+    // The samplers' handles differ from process to process: their keys stand for them.
+    Binding {
+        ty, count, offset, stride, planes, first_dynamic, updates_after_bind, partially_bound, sampler_keys, conversions; samplers
+    }
 }
 
 impl Binding {
@@ -271,5 +280,11 @@ impl<'a> Iterator for Elements<'a> {
             self.element -= b.count;
             self.bindings = rest;
         }
+    }
+}
+
+impl<B: Backend> Key for SetLayout<B> {
+    fn add_to(&self, key: &mut Vec<u8>) {
+        self.bindings.add_to(key);
     }
 }

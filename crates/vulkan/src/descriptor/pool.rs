@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use super::{ALIGNMENT, DescriptorType, SetLayout, Writer};
+use super::kind::{ALIGNMENT, DescriptorType};
+use super::layout::SetLayout;
+use super::write::Writer;
 use crate::backend::{Allocation, Backend, MAX_SET_MEMORY, MemoryPurpose, PerSetMemory, SetMemory};
 use crate::chain;
 use crate::device::Device;
