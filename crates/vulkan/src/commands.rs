@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use vulkanalia_sys as vk;
 
-use crate::backend::Backend;
+use crate::draws::Driver;
 use crate::entry;
 use crate::instance::Instance;
 use crate::object;
@@ -51,12 +51,15 @@ macro_rules! device_commands {
     ($with:ident) => { $with! {
         device::{
             vkGetDeviceProcAddr, vkDestroyDevice<B>, vkGetDeviceQueue<B>, vkGetDeviceQueue2<B>,
-            vkDeviceWaitIdle<B>, vkQueueWaitIdle<B>, vkQueueSubmit<B>, vkQueueSubmit2<B>,
+            vkDeviceWaitIdle<B>,
             vkGetCalibratedTimestampsKHR<B>, vkGetDeviceGroupPeerMemoryFeatures<B>,
             vkSetDebugUtilsObjectNameEXT<B>, vkSetDebugUtilsObjectTagEXT<B>,
-            vkQueueBeginDebugUtilsLabelEXT<B>, vkQueueEndDebugUtilsLabelEXT<B>,
+        }
+        queue::{
+            vkQueueWaitIdle<B>, vkQueueBeginDebugUtilsLabelEXT<B>, vkQueueEndDebugUtilsLabelEXT<B>,
             vkQueueInsertDebugUtilsLabelEXT<B>,
         }
+        submit::{ vkQueueSubmit<B>, vkQueueSubmit2<B> }
         sync::{
             vkCreateFence<B>, vkDestroyFence<B>, vkResetFences<B>, vkGetFenceStatus<B>, vkWaitForFences<B>,
             vkImportFenceFdKHR<B>, vkGetFenceFdKHR<B>, vkCreateSemaphore<B>, vkDestroySemaphore<B>,
@@ -102,7 +105,7 @@ macro_rules! device_commands {
             vkCreateGraphicsPipelines<B>, vkDestroyPipeline<B>, vkCreatePrivateDataSlot<B>,
             vkDestroyPrivateDataSlot<B>, vkSetPrivateData<B>, vkGetPrivateData<B>,
         }
-        cache::{
+        pipeline_cache::{
             vkCreatePipelineCache<B>, vkDestroyPipelineCache<B>, vkGetPipelineCacheData<B>,
             vkMergePipelineCaches<B>,
         }
@@ -117,7 +120,7 @@ macro_rules! device_commands {
             vkGetPipelineExecutablePropertiesKHR<B>, vkGetPipelineExecutableStatisticsKHR<B>,
             vkGetPipelineExecutableInternalRepresentationsKHR<B>,
         }
-        feedback::{
+        transform_feedback::{
             vkCmdBindTransformFeedbackBuffersEXT<B>, vkCmdBeginTransformFeedbackEXT<B>,
             vkCmdEndTransformFeedbackEXT<B>, vkCmdDrawIndirectByteCountEXT<B>, vkCmdBeginQueryIndexedEXT<B>,
             vkCmdEndQueryIndexedEXT<B>,
@@ -202,7 +205,7 @@ macro_rules! device_commands {
 }
 
 /// The device-level commands of a family.
-pub fn commands_of<B: Backend>() -> Vec<(&'static str, Function)> {
+pub fn commands_of<B: Driver>() -> Vec<(&'static str, Function)> {
     device_commands!(commands)
 }
 
@@ -218,7 +221,7 @@ fn any_family() -> &'static Table {
 }
 
 /// Commands of the devices of a family.
-pub(crate) fn of_family<B: Backend>() -> &'static Table {
+pub(crate) fn of_family<B: Driver>() -> &'static Table {
     static TABLES: Mutex<Vec<(TypeId, &'static Table)>> = Mutex::new(Vec::new());
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     let family = TypeId::of::<B>();
@@ -289,8 +292,6 @@ fn physical_commands() -> Vec<(&'static str, Function)> {
             vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceCalibrateableTimeDomainsKHR,
             vkGetPhysicalDeviceMultisamplePropertiesEXT, vkEnumerateDeviceExtensionProperties,
             vkEnumerateDeviceLayerProperties, vkCreateDevice,
-        }
-        sparse::{
             vkGetPhysicalDeviceSparseImageFormatProperties, vkGetPhysicalDeviceSparseImageFormatProperties2,
         }
         wsi::{

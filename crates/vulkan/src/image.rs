@@ -19,7 +19,7 @@ use crate::key::key_of;
 use crate::memory::{Buffer, Memory, bound, dedicated};
 use crate::object::{get, get_mut, handle, maybe, slice};
 use crate::pages::Pages;
-use crate::sparse::BLOCK_B;
+use crate::sparse_block::BLOCK_B;
 
 /// An image.
 pub struct Image<B: Backend> {

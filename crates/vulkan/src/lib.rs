@@ -23,6 +23,7 @@
 )]
 
 pub mod backend;
+mod barrier;
 mod binary;
 pub mod blending;
 pub mod cache;
@@ -41,6 +42,7 @@ pub mod entry;
 pub mod error;
 pub mod executable;
 pub mod feedback;
+pub mod heap_usage;
 pub mod host;
 pub mod image;
 pub mod instance;
@@ -52,16 +54,21 @@ pub mod offer;
 pub mod pages;
 pub mod physical;
 pub mod pipeline;
+pub mod pipeline_cache;
 pub mod promoted;
+pub mod queue;
 pub mod record;
 pub mod registry;
 pub mod render_pass;
 pub mod shader_object;
 pub mod sparse;
+mod sparse_block;
 pub mod state;
+mod submit;
 pub mod sync;
 pub mod table;
 pub mod transfer;
+pub mod transform_feedback;
 pub mod unoffered;
 pub mod wsi;
 pub mod ycbcr;

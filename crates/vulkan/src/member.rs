@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tepui_format::Format;
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, FormatFeatures, PhysicalInfo};
+use crate::backend::{FormatFeatures, PhysicalInfo};
 use crate::commands;
 use crate::device::Device;
+use crate::draws::Driver;
 use crate::error::Result;
-use crate::memory::HeapUsage;
+use crate::heap_usage::HeapUsage;
 use crate::object::Allocator;
 use crate::offer;
 use crate::physical::Family;
@@ -17,7 +18,7 @@ use crate::registry::Enabled;
 use crate::table::Table;
 
 /// A physical device of the family `B`, with state that all devices made of it share.
-struct Member<B: Backend> {
+struct Member<B: Driver> {
     physical: Arc<B::Physical>,
     /// Description as applications see it.
     info: PhysicalInfo,
@@ -25,12 +26,12 @@ struct Member<B: Backend> {
 }
 
 /// A family's physical device as instances take it.
-pub fn member<B: Backend>(physical: B::Physical) -> Arc<dyn Family> {
+pub fn member<B: Driver>(physical: B::Physical) -> Arc<dyn Family> {
     let info = offer::join(B::info(&physical));
     Arc::new(Member::<B> { physical: Arc::new(physical), info, heap_usage: Arc::default() })
 }
 
-impl<B: Backend> Family for Member<B> {
+impl<B: Driver> Family for Member<B> {
     fn info(&self) -> &PhysicalInfo {
         &self.info
     }

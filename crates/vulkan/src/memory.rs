@@ -2,49 +2,18 @@
 
 use std::ffi::c_void;
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Allocation, Backend, MemoryPurpose, MemoryUser, Place};
+use crate::backend::{Allocation, Backend, MemoryPurpose, MemoryUser, Place, SparseBind};
 use crate::chain;
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::heap_usage::Counted;
 use crate::object::{get, get_mut, handle, slice};
-use crate::sparse::{BLOCK_B, SparseBind};
-
-/// Bytes of device memory that the process holds of each heap of a physical device.
-#[derive(Default)]
-pub struct HeapUsage([AtomicU64; vk::MAX_MEMORY_HEAPS]);
-
-impl HeapUsage {
-    /// Bytes of each heap.
-    pub fn bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
-        self.0.each_ref().map(|heap| heap.load(Ordering::Relaxed))
-    }
-}
-
-/// Bytes that count as used as long as this lives.
-struct Counted {
-    usage: Arc<HeapUsage>,
-    heap: usize,
-    size: u64,
-}
-
-impl Counted {
-    fn new(usage: &Arc<HeapUsage>, heap: usize, size: u64) -> Counted {
-        usage.0[heap].fetch_add(size, Ordering::Relaxed);
-        Counted { usage: usage.clone(), heap, size }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.usage.0[self.heap].fetch_sub(self.size, Ordering::Relaxed);
-    }
-}
+use crate::sparse_block::BLOCK_B;
 
 /// Device memory.
 pub struct Memory<B: Backend> {
@@ -221,7 +190,7 @@ unsafe fn bind<B: Backend>(device: vk::Device, info: &vk::BindBufferMemoryInfo) 
                 let (range, memory) = (range.clone(), memory.inner.clone());
                 let size = buffer.size.next_multiple_of(BLOCK_B);
                 let memory = Some((memory, info.memory_offset));
-                let whole = SparseBind { range, offset: 0, size, memory, pages: None };
+                let whole = SparseBind { range, offset: 0, size, memory };
                 B::bind_sparse(&Device::<B>::of(device).inner, &[whole])?;
             }
         }

@@ -8,11 +8,12 @@ use vulkanalia_sys as vk;
 
 use crate::backend::{FormatFeatures, PhysicalInfo};
 use crate::chain;
+use crate::device::priority;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{Allocator, dispatch, enumerate, slice};
 use crate::registry::Enabled;
-use crate::sparse;
+use crate::sparse_block;
 use crate::table::Table;
 
 /// A physical device as the instance sees it, of whatever family: [`member`](crate::member::member) makes one.
@@ -146,7 +147,7 @@ fn image_limits(
         && (offered.sparse_binding != vk::TRUE || linear || info.tiling != vk::ImageTiling::OPTIMAL)
         || residency
             && (offered.sparse_residency_image_2d != vk::TRUE
-                || !sparse::has_blocks(format, info.type_))
+                || !sparse_block::has_blocks(format, info.type_))
     {
         return None;
     }
@@ -223,7 +224,7 @@ fn image_limits(
 }
 
 /// Sparse properties of a format's images; `None` if there are none.
-pub(crate) unsafe fn sparse_formats(
+unsafe fn sparse_formats(
     physical: vk::PhysicalDevice,
     info: &vk::PhysicalDeviceSparseImageFormatInfo2,
 ) -> Option<vk::SparseImageFormatProperties> {
@@ -239,7 +240,7 @@ pub(crate) unsafe fn sparse_formats(
     let limits = image_limits(unsafe { of(physical) }, &of_images, None)?;
     limits.sample_counts.contains(info.samples).then_some(())?;
     let format = Format::from_vk(info.format.as_raw())?;
-    Some(sparse::format_properties(format))
+    Some(sparse_block::format_properties(format))
 }
 
 /// Memory handle types that can be shared.
@@ -489,6 +490,29 @@ entry! {
         }
     }
 
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties(
+        physical: vk::PhysicalDevice, format: vk::Format, image_type: vk::ImageType, samples: vk::SampleCountFlags,
+        usage: vk::ImageUsageFlags, tiling: vk::ImageTiling, count: *mut u32, out: *mut vk::SparseImageFormatProperties,
+    ) {
+        unsafe {
+            let info = vk::PhysicalDeviceSparseImageFormatInfo2 { format, type_: image_type, samples, usage, tiling, ..Default::default() };
+            let one = sparse_formats(physical, &info);
+            enumerate(count, out, one.as_slice(), |o, p| *o = *p);
+        }
+    }
+
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties2`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties2(
+        physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceSparseImageFormatInfo2, count: *mut u32,
+        out: *mut vk::SparseImageFormatProperties2,
+    ) {
+        unsafe {
+            let one = sparse_formats(physical, &*info);
+            enumerate(count, out, one.as_slice(), |o, p| o.properties = *p);
+        }
+    }
+
     /// `vkGetPhysicalDeviceExternalBufferProperties`.
     fn vkGetPhysicalDeviceExternalBufferProperties(
         _physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceExternalBufferInfo, out: *mut vk::ExternalBufferProperties,
@@ -650,18 +674,6 @@ pub fn extension(name: &str, version: u32) -> vk::ExtensionProperties {
         extension_name: vk::ExtensionName::from_bytes(name.as_bytes()),
         spec_version: version,
     }
-}
-
-/// The priority that queues of a device are asked to have among those of other processes.
-///
-/// # Safety
-/// The structure is valid.
-pub(crate) unsafe fn priority(queues: &vk::DeviceQueueCreateInfo) -> vk::QueueGlobalPriority {
-    // SAFETY: as the caller says.
-    let asked: Option<&vk::DeviceQueueGlobalPriorityCreateInfo> = unsafe {
-        chain::find(queues.next, vk::StructureType::DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO)
-    };
-    asked.map_or(vk::QueueGlobalPriority::MEDIUM, |a| a.global_priority)
 }
 
 /// Whether a device can be created with these extensions, features and queues.

@@ -5,10 +5,12 @@
 //! bytes for each element as the family's driver wants. Buffers with dynamic offsets stand in the set as others do; what they are with
 //! their offsets is computed when the set is bound.
 //!
-//! [`kind`] has the kinds of descriptors, [`layout`] places bindings, [`pool`] has the memory, [`write`] fills it, [`push`] has what command buffers push.
+//! [`kind`] has the kinds of descriptors, [`layout`] the layouts of sets, [`placement`] places bindings, [`pool`] has the memory, [`write`] fills it, [`push`] has what command buffers push.
 
+mod copy;
 mod kind;
 mod layout;
+mod placement;
 mod pool;
 mod push;
 mod write;
@@ -19,9 +21,8 @@ use vulkanalia_sys::{self as vk, Handle};
 
 pub use self::kind::DescriptorType;
 pub use self::layout::{Binding, SetLayout};
-pub use self::pool::{HostBytes, Pool, Set};
+pub use self::pool::{Pool, Set};
 pub use self::push::Pushed;
-use self::write::copy;
 pub use self::write::{Template, Writer};
 use crate::backend::Backend;
 use crate::chain;
@@ -135,7 +136,7 @@ entry! {
                 get_mut::<Set<B>>(w.dst_set).writer().update(w);
             }
             for c in slice(copy_, copies) {
-                copy::<B>(c);
+                copy::copy::<B>(c);
             }
         }
     }

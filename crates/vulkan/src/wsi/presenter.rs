@@ -83,7 +83,7 @@ impl<B: Backend> Shared<B> {
 
     /// An error once the device is lost: no frame is drawn any more.
     pub(super) fn check(&self) -> Result<()> {
-        if self.lost.load(Ordering::Acquire) { Err(crate::device::lost()) } else { Ok(()) }
+        if self.lost.load(Ordering::Acquire) { Err(crate::queue::lost()) } else { Ok(()) }
     }
 
     /// Status of the swapchain relative to its window, or the error that ended it.

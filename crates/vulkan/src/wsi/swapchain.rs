@@ -14,11 +14,12 @@ use super::{status_code, window_alpha, window_format, window_mode};
 use crate::backend::{Allocation, Backend, ImageInfo, Subresource, ViewFormats};
 use crate::chain;
 use crate::debug::{self, Flags};
-use crate::device::{Device, Queue, Semaphores};
+use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::image::{Image, format_of};
 use crate::object::{Allocator, dispatch_mut, enumerate, get, get_mut, handle, maybe, slice};
+use crate::queue::{Queue, Semaphores};
 use crate::sync::{Fence, Semaphore};
 
 /// A swapchain.
@@ -353,7 +354,7 @@ unsafe fn present<B: Backend>(queue: vk::Queue, info: &vk::PresentInfoKHR) -> Re
         }
         let waits = slice(info.wait_semaphores, info.wait_semaphore_count).iter();
         let waits = waits.filter_map(|&semaphore| Semaphore::<B>::take(semaphore, 0)).collect();
-        dispatch_mut::<Queue<B>>(queue).submit(Semaphores { waits, signals }, Vec::new())?;
+        dispatch_mut::<Queue<B>>(queue).submit_nothing(Semaphores { waits, signals })?;
         let mut worst = Ok(vk::Result::SUCCESS);
         for (k, (&chain, frame)) in chains.iter().zip(frames).enumerate() {
             let swapchain: &Swapchain<B> = get(chain);
