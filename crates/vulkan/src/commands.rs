@@ -73,13 +73,14 @@ macro_rules! device_commands {
             vkGetDeviceMemoryCommitment<B>, vkGetDeviceMemoryOpaqueCaptureAddress<B>, vkGetMemoryFdKHR<B>,
             vkGetMemoryFdPropertiesKHR<B>, vkCreateBuffer<B>, vkDestroyBuffer<B>,
             vkGetBufferMemoryRequirements<B>, vkGetBufferMemoryRequirements2<B>,
-            vkGetDeviceBufferMemoryRequirements<B>, vkBindBufferMemory<B>, vkBindBufferMemory2<B>,
-            vkGetBufferDeviceAddress<B>, vkGetBufferOpaqueCaptureAddress<B>,
+            vkGetDeviceBufferMemoryRequirements<B>, vkGetBufferDeviceAddress<B>, vkGetBufferOpaqueCaptureAddress<B>,
+        }
+        bind::{
+            vkBindBufferMemory<B>, vkBindBufferMemory2<B>, vkBindImageMemory<B>, vkBindImageMemory2<B>,
         }
         image::{
             vkCreateImage<B>, vkDestroyImage<B>, vkGetImageMemoryRequirements<B>,
             vkGetImageMemoryRequirements2<B>, vkGetDeviceImageMemoryRequirements<B>,
-            vkBindImageMemory<B>, vkBindImageMemory2<B>,
             vkGetImageSubresourceLayout<B>, vkGetImageSubresourceLayout2<B>,
             vkGetDeviceImageSubresourceLayout<B>, vkGetImageDrmFormatModifierPropertiesEXT<B>,
             vkCreateImageView<B>, vkDestroyImageView<B>, vkCreateBufferView<B>, vkDestroyBufferView<B>,

@@ -13,12 +13,9 @@ use vulkanalia_sys as vk;
 
 use crate::backend::{Backend, Counts, Draw, Encoder, QueueId, Rendering, SyncPoint};
 use crate::command::{CommandBuffer, CommandState, PassState};
-use crate::draws::{Deferred, DrawMode, DrawOutcome, Driver, ExpandingEncoder};
+use crate::draws::{Deferred, DrawMode, DrawOutcome, Driver, Expanding, ExpandingEncoder};
 use crate::error::{Error, Result};
 use crate::queue::wait_for;
-
-/// Draws may need several renderings, or counts that the CPU reads.
-pub struct Expanding;
 
 /// Deferred draws of a command buffer.
 pub struct State<B: Driver> {

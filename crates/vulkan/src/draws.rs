@@ -121,6 +121,9 @@ where
     }
 }
 
+/// Draws may need several renderings, or counts that the CPU reads: [`crate::deferred`] encodes them.
+pub struct Expanding;
+
 /// Outcome of encoding a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawOutcome {
@@ -151,5 +154,3 @@ pub trait ExpandingEncoder<B: Backend>: Encoder<B> {
     /// reset. Returns its address.
     fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8>;
 }
-
-pub use crate::deferred::Expanding;

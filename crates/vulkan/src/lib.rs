@@ -25,6 +25,7 @@
 pub mod backend;
 mod barrier;
 mod binary;
+mod bind;
 pub mod blending;
 pub mod cache;
 pub mod chain;
