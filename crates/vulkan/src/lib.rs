@@ -8,13 +8,23 @@
 //!                    command buffer ─▶ CommandState ─▶ Encoder (draw, dispatch, copy …)
 //! ```
 //!
-//! The runtime has the loader's interface ([`instance`]), objects ([`object`]), synchronisation ([`sync`], [`device`]), descriptor
-//! sets ([`descriptor`]), render passes ([`render_pass`]) and command recording ([`command`], [`record`], [`transfer`]). It names no GPU
-//! family: a driver implements [`backend::Backend`] and gives its limits, features and formats as data
-//! ([`backend::PhysicalInfo`]).
+//! It names no GPU family: a driver implements [`backend::Backend`] and gives its limits, features and formats as data
+//! ([`backend::PhysicalInfo`]). Every entry point is generic over the family; [`commands_of`] makes the table of one.
 //!
-//! Every entry point is generic over the backend; [`commands_of`] makes the table of a family. Start reading at
-//! [`backend`].
+//! Modules stand in layers, and each names those of its own layer and of the layers below it:
+//!
+//! | layer | modules |
+//! | --- | --- |
+//! | entry points by name, for the loader | [`lookup`], [`member`] |
+//! | commands | [`record`], [`dynamic`], [`transfer`], [`transform_feedback`], [`shader_object`], `submit` |
+//! | command buffers, and the modes of their draws | [`command`], [`draws`] |
+//! | objects | [`memory`], [`image`], [`sparse`], [`descriptor`], [`pipeline`], [`render_pass`], [`sync`], [`wsi`] |
+//! | devices | [`instance`], [`physical`], [`device`], [`queue`] |
+//! | interface of a family | [`backend::Backend`], [`backend::Encoder`] |
+//! | data, over a family's [`backend::Types`] | descriptions of [`backend`], [`command::CommandState`], [`state`], [`dependency`], [`descriptor::SetLayout`], [`cache`] |
+//! | handles, chains, errors, the registry | [`object`], [`entry`], [`dispatch`], [`table`], [`chain`], [`error`], [`registry`] |
+//!
+//! Start reading at [`backend`].
 
 #![recursion_limit = "256"]
 #![expect(
@@ -30,7 +40,6 @@ pub mod blending;
 pub mod cache;
 pub mod chain;
 pub mod command;
-pub mod commands;
 pub mod debug;
 mod deferred;
 pub mod dependency;
@@ -48,6 +57,7 @@ pub mod host;
 pub mod image;
 pub mod instance;
 mod key;
+pub mod lookup;
 pub mod member;
 pub mod memory;
 pub mod object;
@@ -74,6 +84,6 @@ pub mod unoffered;
 pub mod wsi;
 pub mod ycbcr;
 
-pub use commands::commands_of;
 pub use error::{Error, Result};
+pub use lookup::commands_of;
 pub use vulkanalia_sys as vk;

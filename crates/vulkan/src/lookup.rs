@@ -259,7 +259,7 @@ fn instance() -> &'static Table {
                 vkSubmitDebugUtilsMessageEXT, vkCreateDebugReportCallbackEXT, vkDestroyDebugReportCallbackEXT,
                 vkDebugReportMessageEXT,
             }
-            commands::{ vkGetInstanceProcAddr }
+            lookup::{ vkGetInstanceProcAddr }
             wsi::{
                 vkCreateXcbSurfaceKHR, vkCreateXlibSurfaceKHR, vkCreateWaylandSurfaceKHR,
                 vkCreateHeadlessSurfaceEXT, vkDestroySurfaceKHR,

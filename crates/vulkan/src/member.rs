@@ -6,11 +6,11 @@ use tepui_format::Format;
 use vulkanalia_sys as vk;
 
 use crate::backend::{FormatFeatures, PhysicalInfo};
-use crate::commands;
 use crate::device::Device;
 use crate::draws::Driver;
 use crate::error::Result;
 use crate::heap_usage::HeapUsage;
+use crate::lookup;
 use crate::object::Allocator;
 use crate::offer;
 use crate::physical::Family;
@@ -72,6 +72,6 @@ impl<B: Driver> Family for Member<B> {
     }
 
     fn commands(&self) -> &'static Table {
-        commands::of_family::<B>()
+        lookup::of_family::<B>()
     }
 }

@@ -297,7 +297,7 @@ fn bind_sets<B: Driver>(
     if offsets.is_empty() {
         c.record_with("vkCmdBindDescriptorSets", sets, move |c, sets| {
             // SAFETY: sets are live while they are recorded.
-            unsafe { bind_sets_now(c, point, first, sets, &[]) };
+            unsafe { bind_in_state(c, point, first, sets, &[]) };
             Ok(())
         });
         return;
@@ -305,7 +305,7 @@ fn bind_sets<B: Driver>(
     let (sets, n) = copied::<_, MAX_SETS>(sets, vk::DescriptorSet::null());
     c.record_with("vkCmdBindDescriptorSets", offsets, move |c, offsets| {
         // SAFETY: as above.
-        unsafe { bind_sets_now(c, point, first, &sets[..n], offsets) };
+        unsafe { bind_in_state(c, point, first, &sets[..n], offsets) };
         Ok(())
     });
 }
@@ -314,7 +314,7 @@ fn bind_sets<B: Driver>(
 ///
 /// # Safety
 /// The handles are live.
-unsafe fn bind_sets_now<B: Driver>(
+unsafe fn bind_in_state<B: Driver>(
     c: &mut CommandBuffer<B>,
     point: vk::PipelineBindPoint,
     first: u32,

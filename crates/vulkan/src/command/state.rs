@@ -302,7 +302,7 @@ impl<B: Types> CommandState<B> {
         }
     }
 
-    /// Binds a set of memory, with buffers that take dynamic offsets, and these.
+    /// Binds a set: its memory, and address and size of each buffer with a dynamic offset, the offset added.
     pub(crate) fn bind_set(
         &mut self,
         point: vk::PipelineBindPoint,

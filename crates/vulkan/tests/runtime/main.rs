@@ -23,7 +23,7 @@ macro_rules! call {
         // SAFETY: the function of this name has the registry's type; arguments are valid.
         #[allow(unused_unsafe)]
         unsafe {
-            let function = tepui_vulkan::commands::proc_addr($instance, name.as_ptr());
+            let function = tepui_vulkan::lookup::proc_addr($instance, name.as_ptr());
             let function: tepui_vulkan::vk::$pfn = std::mem::transmute(function.expect(stringify!($name)));
             function($($arg),*)
         }
