@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 pub(super) const OWN_STAGES: vk::PresentStageFlagsEXT =
     vk::PresentStageFlagsEXT::QUEUE_OPERATIONS_END
         .union(vk::PresentStageFlagsEXT::REQUEST_DEQUEUED);
+
 /// The earliest time of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Target {

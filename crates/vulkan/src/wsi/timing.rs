@@ -11,6 +11,7 @@ use crate::object::get;
 
 /// The number of the only time domain, `CLOCK_MONOTONIC`.
 const DOMAIN_ID: u64 = 1;
+
 entry! {
     /// `vkSetSwapchainPresentTimingQueueSizeEXT`.
     fn vkSetSwapchainPresentTimingQueueSizeEXT<B: Backend>(_device: vk::Device, swapchain: vk::SwapchainKHR, size: u32) -> vk::Result {
