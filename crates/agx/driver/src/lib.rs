@@ -17,6 +17,7 @@
 
 mod borders;
 mod caches;
+pub mod code;
 pub mod descriptor;
 pub mod device;
 pub mod encoder;

@@ -29,7 +29,8 @@ use tepui_vulkan_kit::variants;
 
 use crate::borders::WrongBorders;
 use crate::caches::Mains;
-use crate::device::{Code, Device};
+use crate::code::Code;
+use crate::device::Device;
 use crate::recipe::{Places, Recipe};
 use tepui_vulkan_expand::{Derivation, Derived, count_fragments};
 
