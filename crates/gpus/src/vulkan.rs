@@ -10,7 +10,8 @@ use tepui_drm::device::VirtualDevice;
 use tepui_intel_driver::Intel;
 use tepui_mali_driver::Mali;
 pub use tepui_vulkan::debug::{INFO_VARIABLE, STATS_VARIABLE};
-use tepui_vulkan::physical::{Family, member};
+use tepui_vulkan::member::member;
+use tepui_vulkan::physical::Family;
 use tepui_vulkan::{Error, vk};
 
 use crate::device::{DeviceOptions, device};

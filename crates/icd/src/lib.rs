@@ -7,7 +7,7 @@
 use std::ffi::c_char;
 use std::path::Path;
 
-use tepui_vulkan::{instance, vk};
+use tepui_vulkan::{instance, lookup, vk};
 
 /// The contents of a manifest for a library: on several lines, because some programs read it line by
 /// line. source: Vulkan-Loader, docs/LoaderDriverInterface.md, "Driver Manifest File Format"
@@ -52,7 +52,7 @@ pub unsafe extern "system" fn vk_icdGetInstanceProcAddr(
 ) -> vk::PFN_vkVoidFunction {
     instance::register(tepui_gpus::vulkan::devices);
     // SAFETY: as the caller says.
-    unsafe { instance::proc_addr(instance, name) }
+    unsafe { lookup::proc_addr(instance, name) }
 }
 
 /// `vk_icdGetPhysicalDeviceProcAddr`: commands whose first parameter is a physical device.
@@ -65,7 +65,7 @@ pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     // SAFETY: as the caller says.
-    unsafe { instance::physical_proc(name) }
+    unsafe { lookup::physical_proc(name) }
 }
 
 #[cfg(test)]

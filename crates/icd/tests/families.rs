@@ -4,7 +4,8 @@ use std::ffi::CString;
 use std::ptr::null;
 use std::sync::Arc;
 
-use tepui_vulkan::physical::{Family, member};
+use tepui_vulkan::member::member;
+use tepui_vulkan::physical::Family;
 use tepui_vulkan::vk::{self, Handle};
 use tepui_vulkan_null::{Null, Physical};
 

@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::module::Inst;
-use crate::translate::{Cx, Val};
+use crate::translate::Cx;
 use crate::ty::Ty;
+use crate::value::Val;
 use rspirv::spirv::Op as S;
 use std::rc::Rc;
 use tepui_ir::{Attrs, Op, Type, Value};

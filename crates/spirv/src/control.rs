@@ -10,7 +10,10 @@
 use crate::error::{Kind, Result};
 use crate::ids::{Id, IdMap, IdSet};
 use crate::module::{Block, Inst, Merge};
-use crate::translate::{Cx, Frame, Val};
+use crate::scope::{Scope, ScopeExit, ScopeKind, Target};
+use crate::translate::{Cx, Frame};
+use crate::ty::Ty;
+use crate::value::Val;
 use rspirv::spirv::Op as S;
 use tepui_ir::{Attrs, Op, Region, Type, Value, Var, stack};
 
@@ -23,42 +26,6 @@ const MAX_DEPTH: usize = 4096;
 const FLAT_DEPTH: usize = 60;
 /// Maximum nesting of calls.
 const MAX_CALLS: usize = 48;
-
-/// Target of a jump.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
-    Block(Id),
-    /// The end of the call at this depth.
-    Return(usize),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ScopeKind {
-    /// Reached by falling off the end of the region.
-    Merge,
-    /// Exit of an IR loop.
-    Break,
-    /// Next iteration of an IR loop; reached by falling off the end of the body.
-    Next,
-}
-
-/// A place that control may be sent to.
-pub(crate) struct Scope {
-    target: Target,
-    kind: ScopeKind,
-    flag: Option<Var>,
-    reached: bool,
-    /// Outer scopes that jumps out of this one are on their way to.
-    pending: Vec<usize>,
-    /// Position at which the flag is cleared.
-    start: (Region, usize),
-}
-
-/// The branches that leave a scope.
-pub(crate) struct ScopeExit {
-    pending: Vec<usize>,
-    reached: bool,
-}
 
 impl Cx<'_> {
     fn push_scope(&mut self, target: Target, kind: ScopeKind) {
@@ -214,9 +181,7 @@ impl Cx<'_> {
         let Some(frame) = self.frames.pop() else { return Ok(Val::Void) };
         match frame.ret_val {
             None => match m.result_ty.get(&func) {
-                Some(&t) if !matches!(self.types.get(t), Some(crate::ty::Ty::Void)) => {
-                    self.undef_val(t)
-                }
+                Some(&t) if !matches!(self.types.get(t), Some(Ty::Void)) => self.undef_val(t),
                 _ => Ok(Val::Void),
             },
             Some(shape) => {

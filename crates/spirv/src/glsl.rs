@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::module::Inst;
-use crate::pointer::Place;
-use crate::translate::{Cx, Val};
+use crate::translate::Cx;
+use crate::value::{Place, Val};
 use rspirv::spirv::GlslStd450Op as G;
 use tepui_ir::{Attrs, Op, Type, Value};
 

@@ -2,9 +2,9 @@
 
 use crate::error::Result;
 use crate::module::Inst;
-use crate::pointer::{Place, Ptr};
-use crate::translate::{Cx, Val};
+use crate::translate::Cx;
 use crate::ty::{ImageTy, Ty};
+use crate::value::{Place, Ptr, Val};
 use rspirv::spirv::{Decoration, ImageOperands as IO, Op as S};
 use std::rc::Rc;
 use tepui_ir::{Access, AtomicOp, Attrs, Dim, Image, NumKind, Op, TexOperands, Type, Value};

@@ -3,9 +3,9 @@
 use crate::error::{Kind, Result};
 use crate::ids::Id;
 use crate::module::Inst;
-use crate::pointer::{Place, Ptr};
-use crate::translate::{Cx, Output, Val};
+use crate::translate::{Cx, Output};
 use crate::ty::Ty;
+use crate::value::{Place, Ptr, Val};
 use rspirv::spirv::{
     BuiltIn as B, Decoration as D, ExecutionMode as M, GlslStd450Op as GLOp, Op as SpvOp,
 };

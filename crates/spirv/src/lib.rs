@@ -9,10 +9,10 @@
 //!
 //! 1. `module`: the words are parsed into instructions (using `rspirv`'s grammar tables) and
 //!    sections.
-//! 2. `ty`, `num`: types with their memory layout, constants and specialisation constants.
-//! 3. `control`: functions are inlined and blocks become nested regions; this is the file to read
+//! 2. `ty`, `declare`, `num`: types with their memory layout, constants and specialisation constants.
+//! 3. `control`, `scope`: functions are inlined and blocks become nested regions; this is the file to read
 //!    for control flow.
-//! 4. `pointer`, `memory`, `io`: pointers are resolved at translation time; function and private
+//! 4. `value`, `pointer`, `memory`, `io`: pointers are resolved at translation time; function and private
 //!    variables become IR variables (one per scalar or vector leaf), the rest becomes memory with
 //!    byte offsets, descriptors, inputs.
 //! 5. `alu`, `glsl`, `image`, `subgroup`: one function per family of instructions. Emission folds
@@ -23,6 +23,7 @@
 
 mod alu;
 mod control;
+mod declare;
 mod decor;
 mod error;
 mod glsl;
@@ -32,27 +33,20 @@ mod io;
 mod memory;
 mod module;
 mod num;
+mod options;
 mod outputs;
 mod pointer;
+mod scope;
 mod subgroup;
 mod translate;
 mod ty;
+mod value;
 
 pub use error::{Error, Kind, Result};
+pub use options::Options;
 use std::collections::HashMap;
 
 use tepui_ir::{Shader, Stage};
-
-/// Options of a translation: entry point and specialisation.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Name of the entry point; the first of the stage when `None`.
-    pub entry: Option<String>,
-    /// Stage of the entry point; any when `None`.
-    pub stage: Option<Stage>,
-    /// Specialisation constants: `SpecId` and bits (truth values: 0 is false).
-    pub spec: Vec<(u32, u64)>,
-}
 
 /// Translates one entry point.
 ///

@@ -4,9 +4,9 @@
 use crate::error::Result;
 use crate::ids::{Id, IdSet};
 use crate::module::Inst;
-use crate::pointer::{Place, Ptr, Space};
-use crate::translate::{Cx, Val};
+use crate::translate::Cx;
 use crate::ty::Ty;
+use crate::value::{Place, Ptr, Space, Val};
 use rspirv::spirv::{
     Decoration, MemoryAccess, MemorySemantics, Op as S, Scope as SScope, StorageClass,
 };

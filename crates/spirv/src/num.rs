@@ -3,8 +3,9 @@
 use crate::error::Result;
 use crate::ids::Id;
 use crate::module::Inst;
-use crate::translate::{Cx, Val};
+use crate::translate::Cx;
 use crate::ty::Ty;
+use crate::value::Val;
 use rspirv::spirv::{Decoration, Op};
 use tepui_ir::Type;
 

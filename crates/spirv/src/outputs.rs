@@ -3,9 +3,9 @@
 use crate::error::Result;
 use crate::ids::Id;
 use crate::io::{advance, default_slot};
-use crate::pointer::{Place, Ptr, Tree};
-use crate::translate::{Cx, Output, Val};
+use crate::translate::{Cx, Output};
 use crate::ty::Ty;
+use crate::value::{Place, Ptr, Tree, Val};
 use rspirv::spirv::Decoration as D;
 use std::collections::HashSet;
 use std::rc::Rc;

@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::module::Inst;
-use crate::translate::{Cx, Val};
+use crate::translate::Cx;
+use crate::value::Val;
 use rspirv::spirv::{GroupOperation, Op as S};
 use tepui_ir::{Attrs, Builtin, InstFlags, Op, QuadDir, Reduce, ReduceOp, Type, Value};
 

@@ -6,16 +6,14 @@ mod emit;
 use crate::error::{Error, Kind, Result};
 use crate::ids::{Id, IdMap, IdSet, SmallMap};
 use crate::module::{Inst, Module};
-use crate::pointer::Ptr;
-use crate::ty::{ImageTy, MAX_DEPTH, MAX_LEAVES, Ty, Types};
-use crate::{Options, control::Scope};
+use crate::options::Options;
+use crate::scope::{Scope, ScopeExit};
+use crate::ty::{MAX_DEPTH, MAX_LEAVES, Ty, Types};
+use crate::value::{Extent, Ptr, Val};
 use rspirv::spirv::{self, Decoration, Op as S};
 use std::rc::Rc;
 use tepui_ir::cranelift_entity::SecondaryMap;
-use tepui_ir::{
-    Access, Attrs, InstFlags, IoSlot, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var,
-    stack,
-};
+use tepui_ir::{Attrs, InstFlags, Loc, Op, Region, Shader, SrcLoc, Stage, Type, Value, Var, stack};
 
 /// Maximum number of instructions of a translated shader: inlining may multiply the module's.
 const MAX_INSTS: usize = 2_000_000;
@@ -23,46 +21,6 @@ const MAX_INSTS: usize = 2_000_000;
 /// blocks: functions that call each other twice double this at each level without leaving an
 /// instruction.
 const MAX_STEPS: usize = 16_000_000;
-
-/// The meaning of a SPIR-V id.
-#[derive(Clone, Debug)]
-pub(crate) enum Val {
-    Void,
-    /// A scalar or vector.
-    Ssa(Value),
-    /// A structure, array or matrix (columns).
-    Agg(Rc<[Val]>, Extent),
-    Ptr(Rc<Ptr>),
-    /// An image, or an image with its sampler.
-    Image {
-        image: Value,
-        sampler: Option<Value>,
-        ty: ImageTy,
-        access: Access,
-    },
-    Sampler(Value),
-    /// A colour of the tile.
-    Tile(IoSlot),
-}
-
-/// Size of an aggregate, which bounds every walk over it: parts are shared, so that a short module
-/// could name a value of any depth and of any number of leaves.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
-    /// Levels of aggregates.
-    pub depth: u32,
-    /// Scalars and vectors, at least one for each aggregate.
-    pub leaves: u32,
-}
-
-impl Val {
-    fn extent(&self) -> Extent {
-        match self {
-            Val::Agg(_, extent) => *extent,
-            _ => Extent { depth: 0, leaves: 1 },
-        }
-    }
-}
 
 /// An output variable: written through a shadow, stored when the shader ends.
 pub(crate) struct Output {
@@ -97,7 +55,7 @@ pub(crate) struct Cx<'a> {
     pub frames: Vec<Frame>,
     pub scopes: Vec<Scope>,
     /// The branches of the call inlined last that its caller must handle.
-    pub call_left: Option<crate::control::ScopeExit>,
+    pub call_left: Option<ScopeExit>,
     /// Nesting of regions.
     pub depth: usize,
     /// Instructions and blocks translated so far.

@@ -7,7 +7,7 @@ use tepui_expand::{Expansion, StageWords};
 use tepui_ir::Shader as Ir;
 use tepui_sysval::{LaunchWords, MemoryWords};
 use tepui_vulkan::Result;
-use tepui_vulkan::backend::{Backend, Dispatch, Draw, Encoder};
+use tepui_vulkan::backend::{Backend, Dispatch, Draw, Encoder, Types};
 use tepui_vulkan::command::CommandState;
 use tepui_vulkan::state::GraphicsState;
 
@@ -22,10 +22,10 @@ pub trait ExpandBackend: Backend<Encoder: Expander<Self>, Shader: ExpandShader> 
 impl<B: Backend<Encoder: Expander<B>, Shader: ExpandShader>> ExpandBackend for B {}
 
 /// A compiled compute program of a family.
-pub type ProgramOf<B> = <<B as Backend>::Shader as ExpandShader>::Program;
+pub type ProgramOf<B> = <<B as Types>::Shader as ExpandShader>::Program;
 
 /// Descriptor sets as launches of a family bind them.
-pub type SetsOf<B> = <<B as Backend>::Encoder as Expander<B>>::Sets;
+pub type SetsOf<B> = <<B as Types>::Encoder as Expander<B>>::Sets;
 
 /// A shader of a family.
 pub trait ExpandShader: Sized {
@@ -248,4 +248,4 @@ pub(crate) fn run_stage<B: ExpandBackend>(
 }
 
 /// A shader of a pipeline.
-pub(crate) type ShaderOf<B> = Arc<<B as Backend>::Shader>;
+pub(crate) type ShaderOf<B> = Arc<<B as Types>::Shader>;

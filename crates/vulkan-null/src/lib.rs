@@ -27,15 +27,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tepui_drm::client::{RenderNode, Wait};
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
-    PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo,
-    ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
+    Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
+    MAX_QUERY_VALUES, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo,
+    QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind, SparseLayout, Stages, Subresource,
+    SyncPoint, Types, ViewInfo,
 };
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Immediate;
-use tepui_vulkan::executable::Executable;
-use tepui_vulkan::host::HostCopy;
-use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
@@ -94,7 +92,7 @@ mod kind {
     pub const TYPES: usize = 2;
 }
 
-impl<const FAMILY: u8> Backend for Null<FAMILY> {
+impl<const FAMILY: u8> Types for Null<FAMILY> {
     type Physical = Physical;
     type Device = Device;
     type Memory = Memory;
@@ -107,7 +105,9 @@ impl<const FAMILY: u8> Backend for Null<FAMILY> {
     type Queries = Queries;
     type Encoder = Encoder;
     type Draws = Immediate;
+}
 
+impl<const FAMILY: u8> Backend for Null<FAMILY> {
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info
     }

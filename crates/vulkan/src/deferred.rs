@@ -13,22 +13,19 @@ use vulkanalia_sys as vk;
 
 use crate::backend::{Backend, Counts, Draw, Encoder, QueueId, Rendering, SyncPoint};
 use crate::command::{CommandBuffer, CommandState, PassState};
-use crate::device::wait_for;
-use crate::draws::{Deferred, DrawMode, DrawOutcome, ExpandingEncoder};
+use crate::draws::{Deferred, DrawMode, DrawOutcome, Driver, Expanding, ExpandingEncoder};
 use crate::error::{Error, Result};
-
-/// Draws may need several renderings, or counts that the CPU reads.
-pub struct Expanding;
+use crate::queue::wait_for;
 
 /// Deferred draws of a command buffer.
-pub struct State<B: Backend> {
+pub struct State<B: Driver> {
     /// Commands that are encoded at submission.
     rest: Option<Box<Rest<B>>>,
     /// The submission that encodes them.
     replay: Option<Box<Replay<B>>>,
 }
 
-impl<B: Backend> Default for State<B> {
+impl<B: Driver> Default for State<B> {
     fn default() -> Self {
         State { rest: None, replay: None }
     }
@@ -149,7 +146,7 @@ where
 }
 
 /// The rest of a command buffer from a draw with unknown counts on.
-struct Rest<B: Backend> {
+struct Rest<B: Driver> {
     state: CommandState<B>,
     pass: Option<PassState>,
     /// The rendering that continues.
@@ -166,7 +163,7 @@ struct Span {
 }
 
 /// A submission on its way.
-struct Replay<B: Backend> {
+struct Replay<B: Driver> {
     lost: Arc<AtomicBool>,
     queue: QueueId,
     /// Points that the next part waits for.
@@ -184,9 +181,9 @@ struct Replay<B: Backend> {
 }
 
 // SAFETY: the lists and encoders outlive the submission, whose thread alone uses them.
-unsafe impl<B: Backend> Send for Replay<B> {}
+unsafe impl<B: Driver> Send for Replay<B> {}
 
-impl<B: Backend> Replay<B> {
+impl<B: Driver> Replay<B> {
     /// Submits the encoders that are left.
     fn submit(&mut self, device: &Arc<B::Device>, signals: &[SyncPoint]) -> Result<()> {
         // SAFETY: pending command buffers stay as they are, and the others are the submission's own.

@@ -9,8 +9,7 @@ use std::sync::OnceLock;
 use vulkanalia_sys::Handle;
 
 use crate::object::dispatch;
-use crate::physical::Family;
-use crate::table::{self, Function, Table};
+use crate::table::{Function, Table};
 
 /// The beginning of devices, queues and command buffers, whatever their family.
 #[repr(C)]
@@ -35,15 +34,4 @@ pub unsafe fn function(
     // Tables of all families have the same names.
     let position = *slot.get_or_init(|| head.commands.position(name));
     Some(head.commands.at(position?))
-}
-
-/// Device-level commands for objects of these physical devices: the family's own if they are of one.
-pub(crate) fn commands<'a>(
-    mut families: impl Iterator<Item = &'a dyn Family>,
-) -> Option<&'static Table> {
-    let first = families.next()?.commands();
-    match families.all(|f| std::ptr::eq(f.commands(), first)) {
-        true => Some(first),
-        false => Some(table::any_family()),
-    }
 }

@@ -1,6 +1,6 @@
 //! Encoding of a family's draws: at once, or in parts and with counts that the CPU has to read.
 //!
-//! A family names one of the two modes ([`Backend::Draws`]). With [`Immediate`], an encoder has one function for draws
+//! A family names one of the two modes ([`Types::Draws`](crate::backend::Types::Draws)). With [`Immediate`], an encoder has one function for draws
 //! ([`DrawEncoder`]). [`Expanding`] is for families that run stages before the rasteriser as compute programs, whose memory is
 //! bounded: their encoders may ask for another rendering in the middle of a draw, or for the counts of an indirect one
 //! ([`ExpandingEncoder`]).
@@ -15,7 +15,7 @@ use crate::command::{CommandBuffer, CommandState};
 use crate::error::{Error, Result};
 
 /// A command that is run later: of a secondary command buffer, or after a draw that waits for submission.
-pub enum Deferred<B: Backend> {
+pub enum Deferred<B: Driver> {
     /// A draw.
     Draw(Draw),
     /// The end of a rendering.
@@ -27,7 +27,7 @@ pub enum Deferred<B: Backend> {
 /// A recorded command.
 pub type Command<B> = Box<dyn Fn(&mut CommandBuffer<B>) -> Result<()> + Send>;
 
-impl<B: Backend> Deferred<B> {
+impl<B: Driver> Deferred<B> {
     /// Runs it.
     pub(crate) fn run(&self, c: &mut CommandBuffer<B>) -> Result<()> {
         match self {
@@ -41,8 +41,13 @@ impl<B: Backend> Deferred<B> {
     }
 }
 
+/// A family's whole driver: its backend, and the mode of its draws.
+pub trait Driver: Backend<Draws: DrawMode<Self>> {}
+
+impl<B: Backend<Draws: DrawMode<B>>> Driver for B {}
+
 /// Way in which draws of a family are encoded.
-pub trait DrawMode<B: Backend>: Sized + 'static {
+pub trait DrawMode<B: Driver>: Sized + 'static {
     /// State of a command buffer besides its encoder.
     type State: Default;
 
@@ -96,7 +101,7 @@ pub trait DrawEncoder<B: Backend>: Encoder<B> {
 /// Draws are encoded at once.
 pub struct Immediate;
 
-impl<B: Backend> DrawMode<B> for Immediate
+impl<B: Backend<Draws = Immediate>> DrawMode<B> for Immediate
 where
     B::Encoder: DrawEncoder<B>,
 {
@@ -115,6 +120,9 @@ where
         drawn
     }
 }
+
+/// Draws may need several renderings, or counts that the CPU reads: [`crate::deferred`] encodes them.
+pub struct Expanding;
 
 /// Outcome of encoding a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,5 +154,3 @@ pub trait ExpandingEncoder<B: Backend>: Encoder<B> {
     /// reset. Returns its address.
     fn read_back(&mut self, address: u64, size: u64) -> Result<*const u8>;
 }
-
-pub use crate::deferred::Expanding;

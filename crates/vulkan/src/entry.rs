@@ -1,6 +1,6 @@
 //! Entry points: functions that the loader and applications call. No panic leaves one.
 //!
-//! The `entry!` macro makes an `extern "system"` function of a body; the name tables of [`crate::table`] compare each
+//! The `entry!` macro makes an `extern "system"` function of a body; the lists of [`crate::lookup`] compare each
 //! with its type in the registry.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

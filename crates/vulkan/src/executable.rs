@@ -2,26 +2,10 @@
 
 use vulkanalia_sys as vk;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Executable};
 use crate::entry;
 use crate::object::{enumerate, get};
 use crate::pipeline::{Kind, Pipeline};
-
-/// A program of a pipeline.
-pub struct Executable {
-    /// Stage.
-    pub stage: vk::ShaderStageFlags,
-    /// Name: the stage, and which variant.
-    pub name: String,
-    /// Description of the variant's purpose.
-    pub description: String,
-    /// Invocations of a subgroup.
-    pub subgroup_size: u32,
-    /// Statistics: name, description, value.
-    pub statistics: Vec<(&'static str, &'static str, u64)>,
-    /// Machine code as text, when the pipeline was made to show it.
-    pub assembly: Option<String>,
-}
 
 fn text(s: &str) -> vk::StringArray<{ vk::MAX_DESCRIPTION_SIZE }> {
     // A string's end must fit, too.

@@ -6,27 +6,13 @@ use tepui_format::units::Extent;
 use tepui_layout::Region;
 use vulkanalia_sys as vk;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, HostCopy};
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::image::{Image, aspect_format};
 use crate::object::{get, slice};
 use crate::transfer::pixels;
-
-/// A rectangle of a plane, and rows of texels that it is copied to or from.
-pub struct HostCopy<'a> {
-    /// The rectangle.
-    pub region: Region,
-    /// Memory of the plane.
-    pub plane: &'a mut [u8],
-    /// Rows of texels: up to the last texel of the last row.
-    pub rows: &'a mut [u8],
-    /// Bytes from row to row.
-    pub row_pitch: usize,
-    /// Whether the image is written.
-    pub to_image: bool,
-}
 
 /// The rectangles of a copy, with their numbers from 0.
 fn rectangles<B: Backend>(

@@ -1,5 +1,6 @@
 //! Images, image views, texel buffers and samplers.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use tepui_format::Format;
@@ -16,10 +17,10 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::key::key_of;
-use crate::memory::{Buffer, Memory, bound, dedicated};
-use crate::object::{get, get_mut, handle, maybe, slice};
+use crate::memory::{Buffer, dedicated};
+use crate::object::{get, handle, slice};
 use crate::pages::Pages;
-use crate::sparse::BLOCK_B;
+use crate::sparse_block::BLOCK_B;
 
 /// An image.
 pub struct Image<B: Backend> {
@@ -127,7 +128,7 @@ unsafe fn info_of<B: Backend>(device: &B::Device, info: &vk::ImageCreateInfo) ->
         None => ViewFormats::Any,
     };
     // SAFETY: as the caller says. Images of a swapchain are rows.
-    let for_swapchain = unsafe { crate::wsi::swapchain::is_for_swapchain(info.next) };
+    let for_swapchain = unsafe { is_for_swapchain(info.next) };
     let e = info.extent;
     let has_modifier = info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
     let mut out = ImageInfo {
@@ -177,6 +178,15 @@ unsafe fn info_of<B: Backend>(device: &B::Device, info: &vk::ImageCreateInfo) ->
     Ok(out)
 }
 
+/// Whether a chain of image creation names a swapchain: such images are linear, so that they can be
+/// bound to the memory of the swapchain's images.
+unsafe fn is_for_swapchain(next: *const c_void) -> bool {
+    // SAFETY: the chain is the application's and valid.
+    let info: Option<&vk::ImageSwapchainCreateInfoKHR> =
+        unsafe { chain::find(next, vk::StructureType::IMAGE_SWAPCHAIN_CREATE_INFO_KHR) };
+    info.is_some_and(|info| !info.swapchain.is_null())
+}
+
 /// The formats of a list; any when it is empty, or longer than there is room.
 fn view_formats(list: &[vk::Format]) -> ViewFormats {
     let mut out = [None; MAX_VIEW_FORMATS];
@@ -215,7 +225,7 @@ fn requirements<B: Backend>(
 }
 
 /// First byte of a plane in memory that is bound to it alone: what the application has laid out may begin anywhere.
-fn offset_by_itself<B: Backend>(image: &Image<B>, plane: usize) -> u64 {
+pub(crate) fn offset_by_itself<B: Backend>(image: &Image<B>, plane: usize) -> u64 {
     image.info.explicit.and_then(|e| e.planes.get(plane).copied()).map_or(0, |p| p.offset)
 }
 
@@ -281,7 +291,7 @@ impl<B: Backend> Image<B> {
     }
 
     /// Binds memory to one plane.
-    fn bind_plane(&mut self, plane: usize, memory: &Arc<B::Memory>, offset: u64) {
+    pub(crate) fn bind_plane(&mut self, plane: usize, memory: &Arc<B::Memory>, offset: u64) {
         self.addresses[plane] = B::address(memory) + offset;
         self.memory[plane] = Some((memory.clone(), offset));
     }
@@ -351,30 +361,6 @@ pub fn with_info<B: Backend>(d: &Device<B>, info: ImageInfo) -> Result<Image<B>>
     })
 }
 
-unsafe fn bind<B: Backend>(device: vk::Device, info: &vk::BindImageMemoryInfo) -> Result<()> {
-    // SAFETY: the handles are live and synchronised by the application.
-    unsafe {
-        let image: &mut Image<B> = get_mut(info.image);
-        let plane: Option<&vk::BindImagePlaneMemoryInfo> =
-            chain::find(info.next, vk::StructureType::BIND_IMAGE_PLANE_MEMORY_INFO);
-        if let Some(memory) = maybe::<Memory<B>>(info.memory) {
-            match plane {
-                Some(p) => {
-                    let plane = B::plane(&image.layout, p.plane_aspect);
-                    let offset = info.memory_offset + offset_by_itself(image, plane);
-                    image.bind_plane(plane, &memory.inner, offset);
-                }
-                None => {
-                    image.bind(&memory.inner, info.memory_offset);
-                    let d = Device::<B>::of(device);
-                    B::bind_image(&d.inner, &image.layout, &image.info, &image.addresses)?;
-                }
-            }
-        }
-        crate::wsi::swapchain::bind::<B>(image, info.next)
-    }
-}
-
 entry! {
     /// `vkCreateImage`.
     fn vkCreateImage<B: Backend>(device: vk::Device, info: *const vk::ImageCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::Image) -> vk::Result {
@@ -417,23 +403,6 @@ entry! {
             }
             dedicated((*out).next, false);
         }
-    }
-
-    /// `vkBindImageMemory`.
-    fn vkBindImageMemory<B: Backend>(device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
-        unsafe { bind::<B>(device, &vk::BindImageMemoryInfo { image, memory, memory_offset, ..Default::default() })? }
-        Ok(vk::Result::SUCCESS)
-    }
-
-    /// `vkBindImageMemory2`.
-    fn vkBindImageMemory2<B: Backend>(device: vk::Device, count: u32, infos: *const vk::BindImageMemoryInfo) -> vk::Result {
-        unsafe {
-            for info in slice(infos, count) {
-                bind::<B>(device, info)?;
-                bound(info.next, &Ok(()));
-            }
-        }
-        Ok(vk::Result::SUCCESS)
     }
 
     /// `vkGetImageSubresourceLayout`.

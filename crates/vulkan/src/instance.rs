@@ -1,17 +1,15 @@
-//! Instances, and the loader's way in.
+//! Instances.
 
 use std::ffi::{CStr, c_char};
 use std::sync::{Arc, OnceLock};
 
 use vulkanalia_sys as vk;
 
-use crate::dispatch;
 use crate::entry;
 use crate::error::Error;
 use crate::object::{self, Allocator, Dispatchable, dispatchable, enumerate, slice};
 use crate::physical::{self, Family, Physical, extension};
-use crate::registry::{self, Enabled};
-use crate::table;
+use crate::registry::Enabled;
 
 /// The newest interface version between loader and driver that is spoken. source: vk_icd.h
 const INTERFACE: u32 = 7;
@@ -27,8 +25,8 @@ static ENUMERATE: OnceLock<Enumerate> = OnceLock::new();
 /// An instance.
 pub struct Instance {
     pub(crate) allocator: Allocator,
-    physical: Vec<Dispatchable<Physical>>,
-    enabled: Arc<Enabled>,
+    pub(crate) physical: Vec<Dispatchable<Physical>>,
+    pub(crate) enabled: Arc<Enabled>,
 }
 
 /// Instance extensions but for those of window systems, and their versions.
@@ -62,54 +60,11 @@ pub unsafe fn negotiate(version: *mut u32) -> vk::Result {
     vk::Result::SUCCESS
 }
 
-/// `vk_icdGetPhysicalDeviceProcAddr`: commands that take a physical device.
-///
-/// # Safety
-/// `name` is a string.
-pub unsafe fn physical_proc(name: *const c_char) -> vk::PFN_vkVoidFunction {
-    // SAFETY: as the caller says.
-    let name = unsafe { CStr::from_ptr(name) }.to_str().ok()?;
-    table::physical().get(name)
-}
-
-/// `vk_icdGetInstanceProcAddr`.
-///
-/// # Safety
-/// `name` is a string; `instance` is null or live.
-pub unsafe fn proc_addr(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
-    // SAFETY: as the caller says.
-    let name = unsafe { CStr::from_ptr(name) }.to_str().ok()?;
-    if name == "vkGetInstanceProcAddr" {
-        return table::instance().get(name);
-    }
-    table::global().get(name).or_else(|| {
-        if vk::Handle::is_null(instance) {
-            return None;
-        }
-        // SAFETY: as the caller says.
-        let i: &Instance = unsafe { object::dispatch(instance) };
-        let offers = |name: &str| {
-            i.physical.iter().any(|p| p.family.info().extensions.iter().any(|e| e.0 == name))
-        };
-        if !registry::find(name).is_some_and(|c| i.enabled.has_command(c, offers)) {
-            return None;
-        }
-        let families = i.physical.iter().map(|p| &*p.family);
-        let device = || dispatch::commands(families)?.get(name);
-        table::instance().get(name).or_else(device)
-    })
-}
-
 fn families() -> Vec<Arc<dyn Family>> {
     ENUMERATE.get().map_or_else(Vec::new, |f| f())
 }
 
 entry! {
-    /// `vkGetInstanceProcAddr`.
-    fn vkGetInstanceProcAddr(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
-        unsafe { proc_addr(instance, name) }
-    }
-
     /// `vkEnumerateInstanceVersion`.
     fn vkEnumerateInstanceVersion(out: *mut u32) -> vk::Result {
         unsafe { *out = API_VERSION }

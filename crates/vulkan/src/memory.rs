@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vulkanalia_sys::{self as vk, Handle};
@@ -12,39 +11,9 @@ use crate::chain;
 use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::object::{get, get_mut, handle, slice};
-use crate::sparse::{BLOCK_B, SparseBind};
-
-/// Bytes of device memory that the process holds of each heap of a physical device.
-#[derive(Default)]
-pub struct HeapUsage([AtomicU64; vk::MAX_MEMORY_HEAPS]);
-
-impl HeapUsage {
-    /// Bytes of each heap.
-    pub fn bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
-        self.0.each_ref().map(|heap| heap.load(Ordering::Relaxed))
-    }
-}
-
-/// Bytes that count as used as long as this lives.
-struct Counted {
-    usage: Arc<HeapUsage>,
-    heap: usize,
-    size: u64,
-}
-
-impl Counted {
-    fn new(usage: &Arc<HeapUsage>, heap: usize, size: u64) -> Counted {
-        usage.0[heap].fetch_add(size, Ordering::Relaxed);
-        Counted { usage: usage.clone(), heap, size }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.usage.0[self.heap].fetch_sub(self.size, Ordering::Relaxed);
-    }
-}
+use crate::heap_usage::Counted;
+use crate::object::{get, handle, slice};
+use crate::sparse_block::BLOCK_B;
 
 /// Device memory.
 pub struct Memory<B: Backend> {
@@ -115,7 +84,7 @@ pub struct Buffer<B: Backend> {
     pub address: u64,
     /// Usage.
     pub usage: vk::BufferUsageFlags2,
-    memory: Option<Arc<B::Memory>>,
+    pub(crate) memory: Option<Arc<B::Memory>>,
     /// The address range of a sparse buffer, to which memory is bound in pieces, or of one with a
     /// replayable address.
     pub(crate) range: Option<Arc<B::Range>>,
@@ -208,26 +177,6 @@ pub(crate) unsafe fn dedicated(next: *mut c_void, requires: bool) {
             }
         });
     }
-}
-
-unsafe fn bind<B: Backend>(device: vk::Device, info: &vk::BindBufferMemoryInfo) -> Result<()> {
-    // SAFETY: the handles are live and synchronised by the application.
-    unsafe {
-        let (buffer, memory): (&mut Buffer<B>, &Memory<B>) =
-            (get_mut(info.buffer), get(info.memory));
-        match &buffer.range {
-            None => buffer.address = B::address(&memory.inner) + info.memory_offset,
-            Some(range) => {
-                let (range, memory) = (range.clone(), memory.inner.clone());
-                let size = buffer.size.next_multiple_of(BLOCK_B);
-                let memory = Some((memory, info.memory_offset));
-                let whole = SparseBind { range, offset: 0, size, memory, pages: None };
-                B::bind_sparse(&Device::<B>::of(device).inner, &[whole])?;
-            }
-        }
-        buffer.memory = Some(memory.inner.clone());
-    }
-    Ok(())
 }
 
 entry! {
@@ -383,24 +332,6 @@ entry! {
         }
     }
 
-    /// `vkBindBufferMemory`.
-    fn vkBindBufferMemory<B: Backend>(device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, memory_offset: u64) -> vk::Result {
-        unsafe { bind::<B>(device, &vk::BindBufferMemoryInfo { buffer, memory, memory_offset, ..Default::default() })? }
-        Ok(vk::Result::SUCCESS)
-    }
-
-    /// `vkBindBufferMemory2`.
-    fn vkBindBufferMemory2<B: Backend>(device: vk::Device, count: u32, infos: *const vk::BindBufferMemoryInfo) -> vk::Result {
-        unsafe {
-            for info in slice(infos, count) {
-                let result = bind::<B>(device, info);
-                bound(info.next, &result);
-                result?;
-            }
-        }
-        Ok(vk::Result::SUCCESS)
-    }
-
     /// `vkGetBufferDeviceAddress`.
     fn vkGetBufferDeviceAddress<B: Backend>(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo) -> u64 {
         unsafe { get::<Buffer<B>>((*info).buffer).address }
@@ -426,16 +357,4 @@ unsafe fn each_incoherent<B: Backend>(
         }
     }
     Ok(())
-}
-
-/// Reports the status of one binding where a chain asks for it.
-pub(crate) unsafe fn bound(next: *const c_void, result: &Result<()>) {
-    // SAFETY: the chain is the application's and valid.
-    unsafe {
-        let status: Option<&vk::BindMemoryStatus> =
-            chain::find(next, vk::StructureType::BIND_MEMORY_STATUS);
-        if let Some(s) = status {
-            *s.result = result.as_ref().map_or_else(|e| e.code, |()| vk::Result::SUCCESS);
-        }
-    }
 }

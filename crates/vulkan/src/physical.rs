@@ -6,19 +6,17 @@ use std::sync::Arc;
 use tepui_format::Format;
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, FormatFeatures, PhysicalInfo};
+use crate::backend::{FormatFeatures, PhysicalInfo};
 use crate::chain;
-use crate::device::Device;
+use crate::device::priority;
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::memory::HeapUsage;
 use crate::object::{Allocator, dispatch, enumerate, slice};
-use crate::offer;
 use crate::registry::Enabled;
-use crate::sparse;
-use crate::table::{self, Table};
+use crate::sparse_block;
+use crate::table::Table;
 
-/// A physical device as the instance sees it, of whatever family: [`member`] makes one.
+/// A physical device as the instance sees it, of whatever family: [`member`](crate::member::member) makes one.
 pub trait Family: Send + Sync {
     /// Its description.
     fn info(&self) -> &PhysicalInfo;
@@ -48,56 +46,6 @@ pub trait Family: Send + Sync {
 
     /// Device-level commands.
     fn commands(&self) -> &'static Table;
-}
-
-/// A physical device of the family `B`, with state that all devices made of it share.
-struct Member<B: Backend> {
-    physical: Arc<B::Physical>,
-    /// Description as applications see it.
-    info: PhysicalInfo,
-    heap_usage: Arc<HeapUsage>,
-}
-
-/// A family's physical device as instances take it.
-pub fn member<B: Backend>(physical: B::Physical) -> Arc<dyn Family> {
-    let info = offer::join(B::info(&physical));
-    Arc::new(Member::<B> { physical: Arc::new(physical), info, heap_usage: Arc::default() })
-}
-
-impl<B: Backend> Family for Member<B> {
-    fn info(&self) -> &PhysicalInfo {
-        &self.info
-    }
-
-    fn format_features(&self, format: Format) -> FormatFeatures {
-        B::format_features(&self.physical, format)
-    }
-
-    fn modifiers(&self, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
-        B::modifiers(&self.physical, format)
-    }
-
-    fn has_control_plane(&self, modifier: u64) -> bool {
-        B::has_control_plane(&self.physical, modifier)
-    }
-
-    fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
-        self.heap_usage.bytes()
-    }
-
-    unsafe fn create_device(
-        &self,
-        enabled: Enabled,
-        info: &vk::DeviceCreateInfo,
-        allocator: Allocator,
-    ) -> Result<vk::Device> {
-        // SAFETY: as the caller says.
-        unsafe { Device::<B>::create(&self.physical, &self.heap_usage, enabled, info, allocator) }
-    }
-
-    fn commands(&self) -> &'static Table {
-        table::of_family::<B>()
-    }
 }
 
 /// A physical device.
@@ -199,7 +147,7 @@ fn image_limits(
         && (offered.sparse_binding != vk::TRUE || linear || info.tiling != vk::ImageTiling::OPTIMAL)
         || residency
             && (offered.sparse_residency_image_2d != vk::TRUE
-                || !sparse::has_blocks(format, info.type_))
+                || !sparse_block::has_blocks(format, info.type_))
     {
         return None;
     }
@@ -276,7 +224,7 @@ fn image_limits(
 }
 
 /// Sparse properties of a format's images; `None` if there are none.
-pub(crate) unsafe fn sparse_formats(
+unsafe fn sparse_formats(
     physical: vk::PhysicalDevice,
     info: &vk::PhysicalDeviceSparseImageFormatInfo2,
 ) -> Option<vk::SparseImageFormatProperties> {
@@ -292,7 +240,7 @@ pub(crate) unsafe fn sparse_formats(
     let limits = image_limits(unsafe { of(physical) }, &of_images, None)?;
     limits.sample_counts.contains(info.samples).then_some(())?;
     let format = Format::from_vk(info.format.as_raw())?;
-    Some(sparse::format_properties(format))
+    Some(sparse_block::format_properties(format))
 }
 
 /// Memory handle types that can be shared.
@@ -542,6 +490,29 @@ entry! {
         }
     }
 
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties(
+        physical: vk::PhysicalDevice, format: vk::Format, image_type: vk::ImageType, samples: vk::SampleCountFlags,
+        usage: vk::ImageUsageFlags, tiling: vk::ImageTiling, count: *mut u32, out: *mut vk::SparseImageFormatProperties,
+    ) {
+        unsafe {
+            let info = vk::PhysicalDeviceSparseImageFormatInfo2 { format, type_: image_type, samples, usage, tiling, ..Default::default() };
+            let one = sparse_formats(physical, &info);
+            enumerate(count, out, one.as_slice(), |o, p| *o = *p);
+        }
+    }
+
+    /// `vkGetPhysicalDeviceSparseImageFormatProperties2`.
+    fn vkGetPhysicalDeviceSparseImageFormatProperties2(
+        physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceSparseImageFormatInfo2, count: *mut u32,
+        out: *mut vk::SparseImageFormatProperties2,
+    ) {
+        unsafe {
+            let one = sparse_formats(physical, &*info);
+            enumerate(count, out, one.as_slice(), |o, p| o.properties = *p);
+        }
+    }
+
     /// `vkGetPhysicalDeviceExternalBufferProperties`.
     fn vkGetPhysicalDeviceExternalBufferProperties(
         _physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceExternalBufferInfo, out: *mut vk::ExternalBufferProperties,
@@ -703,18 +674,6 @@ pub fn extension(name: &str, version: u32) -> vk::ExtensionProperties {
         extension_name: vk::ExtensionName::from_bytes(name.as_bytes()),
         spec_version: version,
     }
-}
-
-/// The priority that queues of a device are asked to have among those of other processes.
-///
-/// # Safety
-/// The structure is valid.
-pub(crate) unsafe fn priority(queues: &vk::DeviceQueueCreateInfo) -> vk::QueueGlobalPriority {
-    // SAFETY: as the caller says.
-    let asked: Option<&vk::DeviceQueueGlobalPriorityCreateInfo> = unsafe {
-        chain::find(queues.next, vk::StructureType::DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO)
-    };
-    asked.map_or(vk::QueueGlobalPriority::MEDIUM, |a| a.global_priority)
 }
 
 /// Whether a device can be created with these extensions, features and queues.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Backend, Condition, Counts, Dispatch, Draw, Encoder};
+use crate::backend::{Condition, Counts, Dispatch, Draw, Encoder};
 use crate::chain;
 use crate::command::{CommandBuffer, IndexBuffer, MAX_PUSH, MAX_SETS, PassState, VertexBuffer, of};
 use crate::dependency::Dependency;
-use crate::descriptor::{Pushed, SetLayout, Template, Writer};
+use crate::descriptor::{Pushed, Set, SetLayout, Template, Writer};
+use crate::draws::Driver;
 use crate::entry;
 use crate::error::Result;
 use crate::memory::Buffer;
@@ -18,7 +19,7 @@ use crate::pipeline::{Kind, Pipeline, PipelineLayout};
 use crate::render_pass::{Framebuffer, RenderPass, dynamic};
 use crate::state::{GraphicsState, Groups, MAX_VERTEX};
 
-fn begin_pass<B: Backend>(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginInfo) {
+fn begin_pass<B: Driver>(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginInfo) {
     // SAFETY: the structures are the application's and valid.
     let state = unsafe {
         let imageless: Option<&vk::RenderPassAttachmentBeginInfo> =
@@ -48,7 +49,7 @@ fn begin_pass<B: Backend>(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginI
     });
 }
 
-fn begin_subpass<B: Backend>(c: &mut CommandBuffer<B>) -> Result<()> {
+fn begin_subpass<B: Driver>(c: &mut CommandBuffer<B>) -> Result<()> {
     let Some(p) = &c.pass else { return Ok(()) };
     // SAFETY: the render pass outlives the recording.
     let pass = unsafe { get::<RenderPass>(p.pass) };
@@ -82,7 +83,7 @@ fn begin_subpass<B: Backend>(c: &mut CommandBuffer<B>) -> Result<()> {
     Ok(())
 }
 
-fn next_subpass<B: Backend>(buffer: vk::CommandBuffer) {
+fn next_subpass<B: Driver>(buffer: vk::CommandBuffer) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record_end("vkCmdNextSubpass", |c| {
         c.end_rendering()?;
@@ -93,7 +94,7 @@ fn next_subpass<B: Backend>(buffer: vk::CommandBuffer) {
     });
 }
 
-fn end_pass<B: Backend>(buffer: vk::CommandBuffer) {
+fn end_pass<B: Driver>(buffer: vk::CommandBuffer) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record_end("vkCmdEndRenderPass", |c| {
         c.end_rendering()?;
@@ -105,13 +106,13 @@ fn end_pass<B: Backend>(buffer: vk::CommandBuffer) {
 }
 
 /// Address of a buffer at an offset.
-unsafe fn address<B: Backend>(buffer: vk::Buffer, offset: u64) -> u64 {
+unsafe fn address<B: Driver>(buffer: vk::Buffer, offset: u64) -> u64 {
     // SAFETY: the buffer is null or live.
     unsafe { maybe::<Buffer<B>>(buffer) }.map_or(0, |b| b.address + offset)
 }
 
 #[inline(always)]
-fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
+fn draw<B: Driver>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record_draw(name, draw);
 }
@@ -120,7 +121,7 @@ fn draw<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, draw: Draw) {
 ///
 /// An application may give a count that is larger than what the buffer has, if the count in memory is not; and memory is
 /// allocated for draws that may happen.
-unsafe fn draws_in<B: Backend>(
+unsafe fn draws_in<B: Driver>(
     (from, offset): (vk::Buffer, u64),
     (count, stride): (u32, u32),
     indexed: bool,
@@ -142,7 +143,7 @@ unsafe fn draws_in<B: Backend>(
 ///
 /// # Safety
 /// The handles are live.
-unsafe fn draw_counted<B: Backend>(
+unsafe fn draw_counted<B: Driver>(
     buffer: vk::CommandBuffer,
     name: &'static str,
     from: (vk::Buffer, u64),
@@ -166,7 +167,7 @@ unsafe fn draw_counted<B: Backend>(
 ///
 /// # Safety
 /// The handles are live.
-unsafe fn draw_indirect<B: Backend>(
+unsafe fn draw_indirect<B: Driver>(
     buffer: vk::CommandBuffer,
     name: &'static str,
     (from, offset): (vk::Buffer, u64),
@@ -199,17 +200,17 @@ unsafe fn draw_indirect<B: Backend>(
     });
 }
 
-fn dispatch<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, dispatch: Dispatch) {
+fn dispatch<B: Driver>(buffer: vk::CommandBuffer, name: &'static str, dispatch: Dispatch) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record(name, move |c| c.encoder.dispatch(&mut c.state, &dispatch));
 }
 
-fn barrier<B: Backend>(buffer: vk::CommandBuffer, name: &'static str, dependency: Dependency<B>) {
+fn barrier<B: Driver>(buffer: vk::CommandBuffer, name: &'static str, dependency: Dependency<B>) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record(name, move |c| c.barrier(&dependency));
 }
 
-fn bind_vertex<B: Backend>(
+fn bind_vertex<B: Driver>(
     buffer: vk::CommandBuffer,
     first: u32,
     buffers: &[vk::Buffer],
@@ -240,7 +241,7 @@ fn bind_vertex<B: Backend>(
 }
 
 /// Sets vertex buffers from a number on, and strides where there are some.
-fn set_vertex<B: Backend>(
+fn set_vertex<B: Driver>(
     c: &mut CommandBuffer<B>,
     first: u32,
     list: &[(VertexBuffer, Option<u32>)],
@@ -258,7 +259,7 @@ fn set_vertex<B: Backend>(
     Ok(())
 }
 
-fn bind_index<B: Backend>(
+fn bind_index<B: Driver>(
     buffer: vk::CommandBuffer,
     index: vk::Buffer,
     offset: u64,
@@ -284,7 +285,7 @@ fn bind_index<B: Backend>(
     });
 }
 
-fn bind_sets<B: Backend>(
+fn bind_sets<B: Driver>(
     buffer: vk::CommandBuffer,
     point: vk::PipelineBindPoint,
     first: u32,
@@ -296,7 +297,7 @@ fn bind_sets<B: Backend>(
     if offsets.is_empty() {
         c.record_with("vkCmdBindDescriptorSets", sets, move |c, sets| {
             // SAFETY: sets are live while they are recorded.
-            unsafe { c.state.bind_sets(point, first, sets, &[]) };
+            unsafe { bind_in_state(c, point, first, sets, &[]) };
             Ok(())
         });
         return;
@@ -304,9 +305,32 @@ fn bind_sets<B: Backend>(
     let (sets, n) = copied::<_, MAX_SETS>(sets, vk::DescriptorSet::null());
     c.record_with("vkCmdBindDescriptorSets", offsets, move |c, offsets| {
         // SAFETY: as above.
-        unsafe { c.state.bind_sets(point, first, &sets[..n], offsets) };
+        unsafe { bind_in_state(c, point, first, &sets[..n], offsets) };
         Ok(())
     });
+}
+
+/// Binds sets from a number on in the state of a command buffer.
+///
+/// # Safety
+/// The handles are live.
+unsafe fn bind_in_state<B: Driver>(
+    c: &mut CommandBuffer<B>,
+    point: vk::PipelineBindPoint,
+    first: u32,
+    sets: &[vk::DescriptorSet],
+    offsets: &[u32],
+) {
+    let mut offsets = offsets.iter();
+    for (n, &s) in (first as usize..MAX_SETS).zip(sets) {
+        // SAFETY: as the caller says.
+        let Some(set) = (unsafe { maybe::<Set<B>>(s) }) else { continue };
+        let dynamic = set.dynamic().iter().map(|&(address, size)| {
+            let offset = offsets.next().copied().unwrap_or(0);
+            (if size > 0 { address + u64::from(offset) } else { address }, size)
+        });
+        c.state.bind_set(point, n, set.addresses(), set.host(), dynamic);
+    }
 }
 
 /// Both bind points that shader stages name.
@@ -321,7 +345,7 @@ fn points(stages: vk::ShaderStageFlags) -> Vec<vk::PipelineBindPoint> {
     all
 }
 
-fn push_constants<B: Backend>(buffer: vk::CommandBuffer, offset: u32, data: &[u8]) {
+fn push_constants<B: Driver>(buffer: vk::CommandBuffer, offset: u32, data: &[u8]) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record_with("vkCmdPushConstants", data, move |c, data| {
         let end = (offset as usize + data.len()).min(MAX_PUSH);
@@ -334,7 +358,7 @@ fn push_constants<B: Backend>(buffer: vk::CommandBuffer, offset: u32, data: &[u8
 }
 
 /// Pushes the descriptors that `fill` writes: they are made now, and merged into the set when the command runs.
-fn push_set<B: Backend>(
+fn push_set<B: Driver>(
     buffer: vk::CommandBuffer,
     point: vk::PipelineBindPoint,
     set: u32,
@@ -346,7 +370,7 @@ fn push_set<B: Backend>(
     let pushed = Pushed::new(&layout, fill);
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(buffer) }.record("vkCmdPushDescriptorSet", move |c| {
-        if let Some(all) = c.state.pushed(point, set, &layout) {
+        if let Some(all) = c.state.pushed(point, set, layout.size) {
             pushed.put_into(all);
         }
         Ok(())
@@ -355,7 +379,7 @@ fn push_set<B: Backend>(
 
 entry! {
     /// `vkCmdBindPipeline`.
-    fn vkCmdBindPipeline<B: Backend>(buffer: vk::CommandBuffer, _point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
+    fn vkCmdBindPipeline<B: Driver>(buffer: vk::CommandBuffer, _point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
         unsafe {
             of::<B>(buffer).record("vkCmdBindPipeline", move |c| {
                 match &get::<Pipeline<B>>(pipeline).kind {
@@ -368,12 +392,12 @@ entry! {
     }
 
     /// `vkCmdBindDescriptorSets`.
-    fn vkCmdBindDescriptorSets<B: Backend>(buffer: vk::CommandBuffer, point: vk::PipelineBindPoint, _layout: vk::PipelineLayout, first: u32, count: u32, sets: *const vk::DescriptorSet, offset_count: u32, offsets: *const u32) {
+    fn vkCmdBindDescriptorSets<B: Driver>(buffer: vk::CommandBuffer, point: vk::PipelineBindPoint, _layout: vk::PipelineLayout, first: u32, count: u32, sets: *const vk::DescriptorSet, offset_count: u32, offsets: *const u32) {
         unsafe { bind_sets::<B>(buffer, point, first, slice(sets, count), slice(offsets, offset_count)) }
     }
 
     /// `vkCmdBindDescriptorSets2`.
-    fn vkCmdBindDescriptorSets2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::BindDescriptorSetsInfo) {
+    fn vkCmdBindDescriptorSets2<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::BindDescriptorSetsInfo) {
         unsafe {
             let i = &*info;
             let offsets = slice(i.dynamic_offsets, i.dynamic_offset_count);
@@ -384,17 +408,17 @@ entry! {
     }
 
     /// `vkCmdPushConstants`.
-    fn vkCmdPushConstants<B: Backend>(buffer: vk::CommandBuffer, _layout: vk::PipelineLayout, _stages: vk::ShaderStageFlags, offset: u32, size: u32, values: *const c_void) {
+    fn vkCmdPushConstants<B: Driver>(buffer: vk::CommandBuffer, _layout: vk::PipelineLayout, _stages: vk::ShaderStageFlags, offset: u32, size: u32, values: *const c_void) {
         unsafe { push_constants::<B>(buffer, offset, slice(values.cast(), size)) }
     }
 
     /// `vkCmdPushConstants2`.
-    fn vkCmdPushConstants2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::PushConstantsInfo) {
+    fn vkCmdPushConstants2<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::PushConstantsInfo) {
         unsafe { push_constants::<B>(buffer, (*info).offset, slice((*info).values.cast(), (*info).size)) }
     }
 
     /// `vkCmdPushDescriptorSet`.
-    fn vkCmdPushDescriptorSet<B: Backend>(buffer: vk::CommandBuffer, point: vk::PipelineBindPoint, layout: vk::PipelineLayout, set: u32, count: u32, writes: *const vk::WriteDescriptorSet) {
+    fn vkCmdPushDescriptorSet<B: Driver>(buffer: vk::CommandBuffer, point: vk::PipelineBindPoint, layout: vk::PipelineLayout, set: u32, count: u32, writes: *const vk::WriteDescriptorSet) {
         unsafe {
             let writes = slice(writes, count);
             push_set::<B>(buffer, point, set, get(layout), |w| {
@@ -406,7 +430,7 @@ entry! {
     }
 
     /// `vkCmdPushDescriptorSet2`.
-    fn vkCmdPushDescriptorSet2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::PushDescriptorSetInfo) {
+    fn vkCmdPushDescriptorSet2<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::PushDescriptorSetInfo) {
         unsafe {
             let i = &*info;
             let writes = slice(i.descriptor_writes, i.descriptor_write_count);
@@ -421,7 +445,7 @@ entry! {
     }
 
     /// `vkCmdPushDescriptorSetWithTemplate`.
-    fn vkCmdPushDescriptorSetWithTemplate<B: Backend>(buffer: vk::CommandBuffer, template: vk::DescriptorUpdateTemplate, layout: vk::PipelineLayout, set: u32, data: *const c_void) {
+    fn vkCmdPushDescriptorSetWithTemplate<B: Driver>(buffer: vk::CommandBuffer, template: vk::DescriptorUpdateTemplate, layout: vk::PipelineLayout, set: u32, data: *const c_void) {
         unsafe {
             let t: &Template<B> = get(template);
             push_set::<B>(buffer, t.point, set, get(layout), |w| w.template(t, data.cast()));
@@ -429,7 +453,7 @@ entry! {
     }
 
     /// `vkCmdPushDescriptorSetWithTemplate2`.
-    fn vkCmdPushDescriptorSetWithTemplate2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::PushDescriptorSetWithTemplateInfo) {
+    fn vkCmdPushDescriptorSetWithTemplate2<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::PushDescriptorSetWithTemplateInfo) {
         unsafe {
             let i = &*info;
             let t: &Template<B> = get(i.descriptor_update_template);
@@ -438,37 +462,37 @@ entry! {
     }
 
     /// `vkCmdBindVertexBuffers`.
-    fn vkCmdBindVertexBuffers<B: Backend>(buffer: vk::CommandBuffer, first: u32, count: u32, buffers: *const vk::Buffer, offsets: *const u64) {
+    fn vkCmdBindVertexBuffers<B: Driver>(buffer: vk::CommandBuffer, first: u32, count: u32, buffers: *const vk::Buffer, offsets: *const u64) {
         unsafe { bind_vertex::<B>(buffer, first, slice(buffers, count), slice(offsets, count), &[], &[]) }
     }
 
     /// `vkCmdBindVertexBuffers2`.
-    fn vkCmdBindVertexBuffers2<B: Backend>(buffer: vk::CommandBuffer, first: u32, count: u32, buffers: *const vk::Buffer, offsets: *const u64, sizes: *const u64, strides: *const u64) {
+    fn vkCmdBindVertexBuffers2<B: Driver>(buffer: vk::CommandBuffer, first: u32, count: u32, buffers: *const vk::Buffer, offsets: *const u64, sizes: *const u64, strides: *const u64) {
         unsafe { bind_vertex::<B>(buffer, first, slice(buffers, count), slice(offsets, count), slice(sizes, count), slice(strides, count)) }
     }
 
     /// `vkCmdBindIndexBuffer`.
-    fn vkCmdBindIndexBuffer<B: Backend>(buffer: vk::CommandBuffer, index: vk::Buffer, offset: u64, ty: vk::IndexType) {
+    fn vkCmdBindIndexBuffer<B: Driver>(buffer: vk::CommandBuffer, index: vk::Buffer, offset: u64, ty: vk::IndexType) {
         bind_index::<B>(buffer, index, offset, vk::WHOLE_SIZE, ty);
     }
 
     /// `vkCmdBindIndexBuffer2`.
-    fn vkCmdBindIndexBuffer2<B: Backend>(buffer: vk::CommandBuffer, index: vk::Buffer, offset: u64, size: u64, ty: vk::IndexType) {
+    fn vkCmdBindIndexBuffer2<B: Driver>(buffer: vk::CommandBuffer, index: vk::Buffer, offset: u64, size: u64, ty: vk::IndexType) {
         bind_index::<B>(buffer, index, offset, size, ty);
     }
 
     /// `vkCmdDraw`.
-    fn vkCmdDraw<B: Backend>(buffer: vk::CommandBuffer, count: u32, instances: u32, first: u32, first_instance: u32) {
+    fn vkCmdDraw<B: Driver>(buffer: vk::CommandBuffer, count: u32, instances: u32, first: u32, first_instance: u32) {
         draw::<B>(buffer, "vkCmdDraw", Draw::Direct(Counts { count, instances, first, first_instance, ..Counts::default() }));
     }
 
     /// `vkCmdDrawIndexed`.
-    fn vkCmdDrawIndexed<B: Backend>(buffer: vk::CommandBuffer, count: u32, instances: u32, first: u32, vertex_offset: i32, first_instance: u32) {
+    fn vkCmdDrawIndexed<B: Driver>(buffer: vk::CommandBuffer, count: u32, instances: u32, first: u32, vertex_offset: i32, first_instance: u32) {
         draw::<B>(buffer, "vkCmdDrawIndexed", Draw::Direct(Counts { count, instances, first, vertex_offset, first_instance, indexed: true, draw_index: 0 }));
     }
 
     /// `vkCmdBeginConditionalRenderingEXT`.
-    fn vkCmdBeginConditionalRenderingEXT<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::ConditionalRenderingBeginInfoEXT) {
+    fn vkCmdBeginConditionalRenderingEXT<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::ConditionalRenderingBeginInfoEXT) {
         let i = unsafe { &*info };
         let address = unsafe { address::<B>(i.buffer, i.offset) };
         let inverted = i.flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED);
@@ -479,7 +503,7 @@ entry! {
     }
 
     /// `vkCmdEndConditionalRenderingEXT`.
-    fn vkCmdEndConditionalRenderingEXT<B: Backend>(buffer: vk::CommandBuffer) {
+    fn vkCmdEndConditionalRenderingEXT<B: Driver>(buffer: vk::CommandBuffer) {
         unsafe { of::<B>(buffer) }.record("vkCmdEndConditionalRenderingEXT", |c| {
             c.state.condition = None;
             Ok(())
@@ -487,7 +511,7 @@ entry! {
     }
 
     /// `vkCmdDrawMultiEXT`.
-    fn vkCmdDrawMultiEXT<B: Backend>(buffer: vk::CommandBuffer, count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, first_instance: u32, stride: u32) {
+    fn vkCmdDrawMultiEXT<B: Driver>(buffer: vk::CommandBuffer, count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, first_instance: u32, stride: u32) {
         for k in 0..count {
             let info = unsafe { *infos.byte_add(k as usize * stride as usize) };
             draw::<B>(buffer, "vkCmdDrawMultiEXT", Draw::Direct(Counts {
@@ -497,7 +521,7 @@ entry! {
     }
 
     /// `vkCmdDrawMultiIndexedEXT`.
-    fn vkCmdDrawMultiIndexedEXT<B: Backend>(buffer: vk::CommandBuffer, count: u32, infos: *const vk::MultiDrawIndexedInfoEXT, instances: u32, first_instance: u32, stride: u32, offset: *const i32) {
+    fn vkCmdDrawMultiIndexedEXT<B: Driver>(buffer: vk::CommandBuffer, count: u32, infos: *const vk::MultiDrawIndexedInfoEXT, instances: u32, first_instance: u32, stride: u32, offset: *const i32) {
         for k in 0..count {
             let info = unsafe { *infos.byte_add(k as usize * stride as usize) };
             let vertex_offset = unsafe { offset.as_ref() }.copied().unwrap_or(info.vertex_offset);
@@ -508,37 +532,37 @@ entry! {
     }
 
     /// `vkCmdDrawIndirect`.
-    fn vkCmdDrawIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
+    fn vkCmdDrawIndirect<B: Driver>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
         unsafe { draw_indirect::<B>(buffer, "vkCmdDrawIndirect", (from, offset), (count, stride), false) };
     }
 
     /// `vkCmdDrawIndexedIndirect`.
-    fn vkCmdDrawIndexedIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
+    fn vkCmdDrawIndexedIndirect<B: Driver>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, count: u32, stride: u32) {
         unsafe { draw_indirect::<B>(buffer, "vkCmdDrawIndexedIndirect", (from, offset), (count, stride), true) };
     }
 
     /// `vkCmdDrawIndirectCount`.
-    fn vkCmdDrawIndirectCount<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
+    fn vkCmdDrawIndirectCount<B: Driver>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
         unsafe { draw_counted::<B>(buffer, "vkCmdDrawIndirectCount", (from, offset), (counts, count_offset), (count, stride), false) };
     }
 
     /// `vkCmdDrawIndexedIndirectCount`.
-    fn vkCmdDrawIndexedIndirectCount<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
+    fn vkCmdDrawIndexedIndirectCount<B: Driver>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, counts: vk::Buffer, count_offset: u64, count: u32, stride: u32) {
         unsafe { draw_counted::<B>(buffer, "vkCmdDrawIndexedIndirectCount", (from, offset), (counts, count_offset), (count, stride), true) };
     }
 
     /// `vkCmdDispatch`.
-    fn vkCmdDispatch<B: Backend>(buffer: vk::CommandBuffer, x: u32, y: u32, z: u32) {
+    fn vkCmdDispatch<B: Driver>(buffer: vk::CommandBuffer, x: u32, y: u32, z: u32) {
         dispatch::<B>(buffer, "vkCmdDispatch", Dispatch::Direct([0; 3], [x, y, z]));
     }
 
     /// `vkCmdDispatchBase`.
-    fn vkCmdDispatchBase<B: Backend>(buffer: vk::CommandBuffer, base_x: u32, base_y: u32, base_z: u32, x: u32, y: u32, z: u32) {
+    fn vkCmdDispatchBase<B: Driver>(buffer: vk::CommandBuffer, base_x: u32, base_y: u32, base_z: u32, x: u32, y: u32, z: u32) {
         dispatch::<B>(buffer, "vkCmdDispatchBase", Dispatch::Direct([base_x, base_y, base_z], [x, y, z]));
     }
 
     /// `vkCmdDispatchIndirect`.
-    fn vkCmdDispatchIndirect<B: Backend>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64) {
+    fn vkCmdDispatchIndirect<B: Driver>(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64) {
         let (from, at) = unsafe { (maybe::<Buffer<B>>(from), address::<B>(from, offset)) };
         let is_sparse = from.is_some_and(Buffer::is_sparse);
         unsafe { of::<B>(buffer) }.record("vkCmdDispatchIndirect", move |c| {
@@ -548,37 +572,37 @@ entry! {
     }
 
     /// `vkCmdBeginRenderPass`.
-    fn vkCmdBeginRenderPass<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo, _contents: vk::SubpassContents) {
+    fn vkCmdBeginRenderPass<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo, _contents: vk::SubpassContents) {
         unsafe { begin_pass::<B>(buffer, &*info) }
     }
 
     /// `vkCmdBeginRenderPass2`.
-    fn vkCmdBeginRenderPass2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo, _begin: *const vk::SubpassBeginInfo) {
+    fn vkCmdBeginRenderPass2<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo, _begin: *const vk::SubpassBeginInfo) {
         unsafe { begin_pass::<B>(buffer, &*info) }
     }
 
     /// `vkCmdNextSubpass`.
-    fn vkCmdNextSubpass<B: Backend>(buffer: vk::CommandBuffer, _contents: vk::SubpassContents) {
+    fn vkCmdNextSubpass<B: Driver>(buffer: vk::CommandBuffer, _contents: vk::SubpassContents) {
         next_subpass::<B>(buffer);
     }
 
     /// `vkCmdNextSubpass2`.
-    fn vkCmdNextSubpass2<B: Backend>(buffer: vk::CommandBuffer, _begin: *const vk::SubpassBeginInfo, _end: *const vk::SubpassEndInfo) {
+    fn vkCmdNextSubpass2<B: Driver>(buffer: vk::CommandBuffer, _begin: *const vk::SubpassBeginInfo, _end: *const vk::SubpassEndInfo) {
         next_subpass::<B>(buffer);
     }
 
     /// `vkCmdEndRenderPass`.
-    fn vkCmdEndRenderPass<B: Backend>(buffer: vk::CommandBuffer) {
+    fn vkCmdEndRenderPass<B: Driver>(buffer: vk::CommandBuffer) {
         end_pass::<B>(buffer);
     }
 
     /// `vkCmdEndRenderPass2`.
-    fn vkCmdEndRenderPass2<B: Backend>(buffer: vk::CommandBuffer, _end: *const vk::SubpassEndInfo) {
+    fn vkCmdEndRenderPass2<B: Driver>(buffer: vk::CommandBuffer, _end: *const vk::SubpassEndInfo) {
         end_pass::<B>(buffer);
     }
 
     /// `vkCmdBeginRendering`.
-    fn vkCmdBeginRendering<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::RenderingInfo) {
+    fn vkCmdBeginRendering<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::RenderingInfo) {
         unsafe {
             let make = || dynamic::<B>(&*info);
             let rendering = make();
@@ -592,12 +616,12 @@ entry! {
     }
 
     /// `vkCmdEndRendering`.
-    fn vkCmdEndRendering<B: Backend>(buffer: vk::CommandBuffer) {
+    fn vkCmdEndRendering<B: Driver>(buffer: vk::CommandBuffer) {
         unsafe { of::<B>(buffer) }.record_end("vkCmdEndRendering", CommandBuffer::end_rendering);
     }
 
     /// `vkCmdExecuteCommands`.
-    fn vkCmdExecuteCommands<B: Backend>(buffer: vk::CommandBuffer, count: u32, buffers: *const vk::CommandBuffer) {
+    fn vkCmdExecuteCommands<B: Driver>(buffer: vk::CommandBuffer, count: u32, buffers: *const vk::CommandBuffer) {
         unsafe {
             let list = slice(buffers, count).to_vec();
             of::<B>(buffer).record("vkCmdExecuteCommands", move |c| {
@@ -607,27 +631,27 @@ entry! {
     }
 
     /// `vkCmdPipelineBarrier`.
-    fn vkCmdPipelineBarrier<B: Backend>(buffer: vk::CommandBuffer, src: vk::PipelineStageFlags, dst: vk::PipelineStageFlags, flags: vk::DependencyFlags, n: u32, memory: *const vk::MemoryBarrier, m: u32, buffers: *const vk::BufferMemoryBarrier, k: u32, images: *const vk::ImageMemoryBarrier) {
+    fn vkCmdPipelineBarrier<B: Driver>(buffer: vk::CommandBuffer, src: vk::PipelineStageFlags, dst: vk::PipelineStageFlags, flags: vk::DependencyFlags, n: u32, memory: *const vk::MemoryBarrier, m: u32, buffers: *const vk::BufferMemoryBarrier, k: u32, images: *const vk::ImageMemoryBarrier) {
         let dependency = unsafe { Dependency::of_1((src, dst), flags, slice(memory, n), slice(buffers, m), slice(images, k)) };
         barrier::<B>(buffer, "vkCmdPipelineBarrier", dependency);
     }
 
     /// `vkCmdPipelineBarrier2`.
-    fn vkCmdPipelineBarrier2<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::DependencyInfo) {
+    fn vkCmdPipelineBarrier2<B: Driver>(buffer: vk::CommandBuffer, info: *const vk::DependencyInfo) {
         let mut dependency = Dependency::default();
         unsafe { dependency.add_2(&*info) };
         barrier::<B>(buffer, "vkCmdPipelineBarrier2", dependency);
     }
 
     /// `vkCmdSetDeviceMask`.
-    fn vkCmdSetDeviceMask<B: Backend>(_buffer: vk::CommandBuffer, _mask: u32) {}
+    fn vkCmdSetDeviceMask<B: Driver>(_buffer: vk::CommandBuffer, _mask: u32) {}
 
     /// `vkCmdBeginDebugUtilsLabelEXT`.
-    fn vkCmdBeginDebugUtilsLabelEXT<B: Backend>(_buffer: vk::CommandBuffer, _label: *const vk::DebugUtilsLabelEXT) {}
+    fn vkCmdBeginDebugUtilsLabelEXT<B: Driver>(_buffer: vk::CommandBuffer, _label: *const vk::DebugUtilsLabelEXT) {}
 
     /// `vkCmdEndDebugUtilsLabelEXT`.
-    fn vkCmdEndDebugUtilsLabelEXT<B: Backend>(_buffer: vk::CommandBuffer) {}
+    fn vkCmdEndDebugUtilsLabelEXT<B: Driver>(_buffer: vk::CommandBuffer) {}
 
     /// `vkCmdInsertDebugUtilsLabelEXT`.
-    fn vkCmdInsertDebugUtilsLabelEXT<B: Backend>(_buffer: vk::CommandBuffer, _label: *const vk::DebugUtilsLabelEXT) {}
+    fn vkCmdInsertDebugUtilsLabelEXT<B: Driver>(_buffer: vk::CommandBuffer, _label: *const vk::DebugUtilsLabelEXT) {}
 }

@@ -9,17 +9,16 @@ use std::sync::Arc;
 use tepui_passes::lower_dispatch_base;
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, STAGES};
 use crate::cache::{Header, Programs};
 use crate::command::{CommandBuffer, of};
 use crate::descriptor::SetLayout;
 use crate::device::Device;
+use crate::draws::Driver;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::object::{handle, maybe, slice};
-use crate::pipeline::{
-    STAGES, Source, Translated, constants, hash_of, link, shader_of, subgroup_size,
-};
+use crate::pipeline::{Source, Translated, constants, hash_of, link, shader_of, subgroup_size};
 use crate::state::{GraphicsState, Groups};
 
 /// A shader object.
@@ -211,7 +210,7 @@ fn binary_of<'a>(header: &Header, code: &'a [u8]) -> Option<&'a [u8]> {
     code.strip_prefix(header)
 }
 
-impl<B: Backend> CommandBuffer<B> {
+impl<B: Driver> CommandBuffer<B> {
     /// Binds the shader object of a stage, or none.
     fn bind_shader(&mut self, stage: vk::ShaderStageFlags, shader: Option<Arc<B::Shader>>) {
         let state = &mut self.state;
@@ -287,7 +286,7 @@ entry! {
     }
 
     /// `vkCmdBindShadersEXT`.
-    fn vkCmdBindShadersEXT<B: Backend>(buffer: vk::CommandBuffer, count: u32, stages: *const vk::ShaderStageFlags, shaders: *const vk::ShaderEXT) {
+    fn vkCmdBindShadersEXT<B: Driver>(buffer: vk::CommandBuffer, count: u32, stages: *const vk::ShaderStageFlags, shaders: *const vk::ShaderEXT) {
         unsafe {
             let shaders = if shaders.is_null() { &[][..] } else { slice(shaders, count) };
             for (k, &stage) in slice(stages, count).iter().enumerate() {

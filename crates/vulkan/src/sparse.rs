@@ -7,61 +7,29 @@ use std::sync::Arc;
 
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, SparseLayout, SyncPoint};
-use crate::device::{self, Device, Queue, Semaphores};
+use crate::backend::{Backend, SparseBind, SparseLayout, SyncPoint};
+use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::image::{self, Image};
 use crate::memory::{Buffer, Memory};
 use crate::object::{dispatch_mut, get, maybe, slice};
 use crate::pages::Pages;
+use crate::queue::{Queue, Semaphores, wait_for};
+use crate::sparse_block::{BLOCK_B, format_properties, granularity};
+use crate::submit::{finish, semaphores_of};
 
-/// Bytes of a sparse block, and the alignment of what is bound to blocks.
-/// source: Vulkan specification, "Standard Sparse Image Block Shapes"
-pub const BLOCK_B: u64 = 1 << 16;
-
-/// A part of a resource, and the memory for it.
-pub struct SparseBind<B: Backend> {
-    /// The resource's addresses.
-    pub range: Arc<B::Range>,
-    /// First byte in the range.
-    pub offset: u64,
-    /// Bytes.
-    pub size: u64,
-    /// The memory, and where in it; nothing takes memory away.
-    pub memory: Option<(Arc<B::Memory>, u64)>,
-    /// Pages of an image, which the host copies from and to.
-    pub pages: Option<Arc<Pages<B>>>,
+/// Parts of resources and the memory for them, and for each the pages of its image, which the host copies from and to.
+struct Binds<B: Backend> {
+    list: Vec<SparseBind<B>>,
+    pages: Vec<Option<Arc<Pages<B>>>>,
 }
 
-/// The granularity of a format's sparse images: a block in pixels.
-fn granularity(format: tepui_format::Format) -> vk::Extent3D {
-    let block = format.info().block;
-    let elements = BLOCK_B as u32 / block.bytes.max(1);
-    // Square, or twice as wide as high.
-    let width = 1 << elements.ilog2().div_ceil(2);
-    let height = 1 << (elements.ilog2() / 2);
-    vk::Extent3D { width: width * block.width_px, height: height * block.height_px, depth: 1 }
-}
-
-/// Properties of a format's blocks.
-pub(crate) fn format_properties(format: tepui_format::Format) -> vk::SparseImageFormatProperties {
-    vk::SparseImageFormatProperties {
-        aspect_mask: vk::ImageAspectFlags::COLOR,
-        image_granularity: granularity(format),
-        flags: vk::SparseImageFormatFlags::empty(),
+impl<B: Backend> Binds<B> {
+    fn push(&mut self, bind: SparseBind<B>, pages: Option<&Arc<Pages<B>>>) {
+        self.list.push(bind);
+        self.pages.push(pages.cloned());
     }
-}
-
-/// Whether images of a format can have blocks that come and go.
-pub(crate) fn has_blocks(format: tepui_format::Format, image_type: vk::ImageType) -> bool {
-    let info = format.info();
-    let bytes = info.block.bytes;
-    image_type == vk::ImageType::_2D
-        && !info.is_planar()
-        && !info.is_depth_or_stencil()
-        && bytes.is_power_of_two()
-        && bytes <= 16
 }
 
 /// Binding range of the small levels, in a space of offsets after the image's own.
@@ -114,14 +82,13 @@ unsafe fn opaque<B: Backend>(
     pages: Option<&Arc<Pages<B>>>,
     binds: &[vk::SparseMemoryBind],
     place: impl Fn(&vk::SparseMemoryBind) -> (u64, u64),
-    out: &mut Vec<SparseBind<B>>,
+    out: &mut Binds<B>,
 ) {
     for b in binds {
         let (offset, size) = place(b);
         // SAFETY: as the caller says.
         let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset) };
-        let (range, pages) = (range.clone(), pages.cloned());
-        out.push(SparseBind { range, offset, size, memory, pages });
+        out.push(SparseBind { range: range.clone(), offset, size, memory }, pages);
     }
 }
 
@@ -148,7 +115,7 @@ unsafe fn blocks<B: Backend>(
     image: &Image<B>,
     range: &Arc<B::Range>,
     binds: &[vk::SparseImageMemoryBind],
-    out: &mut Vec<SparseBind<B>>,
+    out: &mut Binds<B>,
 ) {
     let l = B::sparse_layout(&image.layout);
     let block = granularity(image.info.format);
@@ -172,16 +139,16 @@ unsafe fn blocks<B: Backend>(
                 // SAFETY: as the caller says.
                 let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset + page) };
                 let offset = B::sparse_page(&image.layout, level, layer, [x, y]);
-                let (range, pages) = (range.clone(), Some(image.pages.clone()));
-                out.push(SparseBind { range, offset, size: l.page_size, memory, pages });
+                let (range, size) = (range.clone(), l.page_size);
+                out.push(SparseBind { range, offset, size, memory }, Some(&image.pages));
             }
         }
     }
 }
 
 /// All binds of a batch, in their order.
-unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Vec<SparseBind<B>>> {
-    let mut out = Vec::new();
+unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Binds<B>> {
+    let mut out = Binds { list: Vec::new(), pages: Vec::new() };
     // SAFETY: the structure is valid, and its handles are live.
     unsafe {
         for b in slice(info.buffer_binds, info.buffer_bind_count) {
@@ -207,20 +174,20 @@ unsafe fn binds_of<B: Backend>(info: &vk::BindSparseInfo) -> Result<Vec<SparseBi
 
 impl<B: Backend> Queue<B> {
     /// Binds memory once semaphores are signalled, and signals others.
-    fn bind_sparse(&mut self, binds: Vec<SparseBind<B>>, s: Semaphores) -> Result<()> {
+    fn bind_sparse(&mut self, binds: Binds<B>, s: Semaphores) -> Result<()> {
         let (device, lost) = self.device();
         let queue = self.id;
         let run = move |waits: &[SyncPoint], signals: &[SyncPoint]| {
-            device::wait_for::<B>(&device, &lost, waits)?;
-            B::bind_sparse(&device, &binds)?;
-            for b in &binds {
-                if let Some(pages) = &b.pages {
+            wait_for::<B>(&device, &lost, waits)?;
+            B::bind_sparse(&device, &binds.list)?;
+            for (b, pages) in binds.list.iter().zip(&binds.pages) {
+                if let Some(pages) = pages {
                     pages.bind(b.offset, b.size, b.memory.as_ref());
                 }
             }
             B::submit(&device, queue, &[], &[], signals)
         };
-        self.submit_run(s, Box::new(run))
+        self.submit_run(s, Box::new(run), false)
     }
 }
 
@@ -230,14 +197,14 @@ entry! {
         unsafe {
             let queue: &mut Queue<B> = dispatch_mut(queue);
             for info in slice(infos, count) {
-                let semaphores = Semaphores::new::<B>(
+                let semaphores = semaphores_of::<B>(
                     info.next,
                     slice(info.wait_semaphores, info.wait_semaphore_count),
                     slice(info.signal_semaphores, info.signal_semaphore_count),
                 );
                 queue.bind_sparse(binds_of::<B>(info)?, semaphores)?;
             }
-            device::finish(queue, fence)
+            finish(queue, fence)
         }
     }
 
@@ -263,29 +230,6 @@ entry! {
             let image = image::lay_out::<B>(Device::<B>::of(device), &*(*info).create_info);
             let one = image.ok().and_then(|i| requirements::<B>(&i));
             crate::object::enumerate(count, out, one.as_slice(), |o, r| o.memory_requirements = *r);
-        }
-    }
-
-    /// `vkGetPhysicalDeviceSparseImageFormatProperties`.
-    fn vkGetPhysicalDeviceSparseImageFormatProperties(
-        physical: vk::PhysicalDevice, format: vk::Format, image_type: vk::ImageType, samples: vk::SampleCountFlags,
-        usage: vk::ImageUsageFlags, tiling: vk::ImageTiling, count: *mut u32, out: *mut vk::SparseImageFormatProperties,
-    ) {
-        unsafe {
-            let info = vk::PhysicalDeviceSparseImageFormatInfo2 { format, type_: image_type, samples, usage, tiling, ..Default::default() };
-            let one = crate::physical::sparse_formats(physical, &info);
-            crate::object::enumerate(count, out, one.as_slice(), |o, p| *o = *p);
-        }
-    }
-
-    /// `vkGetPhysicalDeviceSparseImageFormatProperties2`.
-    fn vkGetPhysicalDeviceSparseImageFormatProperties2(
-        physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceSparseImageFormatInfo2, count: *mut u32,
-        out: *mut vk::SparseImageFormatProperties2,
-    ) {
-        unsafe {
-            let one = crate::physical::sparse_formats(physical, &*info);
-            crate::object::enumerate(count, out, one.as_slice(), |o, p| o.properties = *p);
         }
     }
 }

@@ -9,7 +9,7 @@ use tepui_format::Format;
 use vulkanalia_sys as vk;
 
 use crate::chain;
-use crate::key::Key;
+use crate::key::{Key, structures};
 use crate::object::slice;
 
 /// Vertex buffers and attributes.
@@ -105,6 +105,20 @@ pub struct Stencil {
     pub depth_fail: vk::StencilOp,
     /// Comparison.
     pub compare: vk::CompareOp,
+}
+
+structures! {
+    VertexAttribute { binding, format, offset }
+    AdvancedBlend { source_straight, destination_straight, overlap, clamp }
+    Blend { colour, alpha, advanced }
+    BiasUnit { unorm, one, exact }
+    Stencil { fail, pass, depth_fail, compare }
+}
+
+impl Key for Groups {
+    fn add_to(&self, key: &mut Vec<u8>) {
+        self.bits().add_to(key);
+    }
 }
 
 macro_rules! state {

@@ -12,6 +12,7 @@ use crate::backend::{
 use crate::command::{CommandBuffer, of};
 use crate::dependency::{Dependency, Scope};
 use crate::device::Device;
+use crate::draws::Driver;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::image::{Image, aspect_format};
@@ -27,7 +28,7 @@ pub struct QueryPool<B: Backend> {
     pub info: QueryInfo,
 }
 
-unsafe fn at<B: Backend>(buffer: vk::Buffer, offset: u64) -> u64 {
+unsafe fn at<B: Driver>(buffer: vk::Buffer, offset: u64) -> u64 {
     // SAFETY: the buffer is live.
     unsafe { get::<Buffer<B>>(buffer) }.address + offset
 }
@@ -52,7 +53,7 @@ pub(crate) fn pixels<B: Backend>(
     }
 }
 
-fn part<B: Backend>(
+fn part<B: Driver>(
     image: &Image<B>,
     mut layers: vk::ImageSubresourceLayers,
     offset: vk::Offset3D,
@@ -69,7 +70,7 @@ fn extent(e: vk::Extent3D) -> [u32; 3] {
     [e.width, e.height, e.depth]
 }
 
-fn copy_buffer<B: Backend>(
+fn copy_buffer<B: Driver>(
     c: vk::CommandBuffer,
     from: vk::Buffer,
     to: vk::Buffer,
@@ -87,7 +88,7 @@ fn copy_buffer<B: Backend>(
     }
 }
 
-fn copy_image<B: Backend>(
+fn copy_image<B: Driver>(
     c: vk::CommandBuffer,
     from: vk::Image,
     to: vk::Image,
@@ -107,7 +108,7 @@ fn copy_image<B: Backend>(
     });
 }
 
-fn copy_buffer_image<B: Backend>(
+fn copy_buffer_image<B: Driver>(
     c: vk::CommandBuffer,
     buffer: vk::Buffer,
     image: vk::Image,
@@ -138,7 +139,7 @@ fn copy_buffer_image<B: Backend>(
     });
 }
 
-fn blit<B: Backend>(
+fn blit<B: Driver>(
     c: vk::CommandBuffer,
     from: vk::Image,
     to: vk::Image,
@@ -165,7 +166,7 @@ fn blit<B: Backend>(
     });
 }
 
-fn resolve<B: Backend>(
+fn resolve<B: Driver>(
     c: vk::CommandBuffer,
     from: vk::Image,
     to: vk::Image,
@@ -206,7 +207,7 @@ impl<T> Regions<T> {
 }
 
 /// Clears levels and layers of an image: a rendering of each level that only clears.
-fn clear_image<B: Backend>(
+fn clear_image<B: Driver>(
     c: vk::CommandBuffer,
     image: vk::Image,
     clear: [u32; 4],
@@ -246,7 +247,7 @@ fn texel(format: Format, clear: [u32; 4]) -> Result<u128> {
     })
 }
 
-fn clear_level<B: Backend>(
+fn clear_level<B: Driver>(
     c: &mut CommandBuffer<B>,
     image: &Image<B>,
     level: u32,
@@ -311,7 +312,7 @@ fn clear_level<B: Backend>(
 }
 
 /// Records the begin of a query of a stream.
-pub(crate) unsafe fn begin_query<B: Backend>(
+pub(crate) unsafe fn begin_query<B: Driver>(
     c: vk::CommandBuffer,
     pool: vk::QueryPool,
     query: u32,
@@ -328,7 +329,7 @@ pub(crate) unsafe fn begin_query<B: Backend>(
 }
 
 /// Records the end of a query of a stream.
-pub(crate) unsafe fn end_query<B: Backend>(
+pub(crate) unsafe fn end_query<B: Driver>(
     c: vk::CommandBuffer,
     pool: vk::QueryPool,
     query: u32,
@@ -352,20 +353,20 @@ pub(crate) unsafe fn end_query<B: Backend>(
 
 entry! {
     /// `vkCmdCopyBuffer`.
-    fn vkCmdCopyBuffer<B: Backend>(c: vk::CommandBuffer, from: vk::Buffer, to: vk::Buffer, count: u32, regions: *const vk::BufferCopy) {
+    fn vkCmdCopyBuffer<B: Driver>(c: vk::CommandBuffer, from: vk::Buffer, to: vk::Buffer, count: u32, regions: *const vk::BufferCopy) {
         let regions = unsafe { slice(regions, count) }.iter().map(|r| [r.src_offset, r.dst_offset, r.size]).collect();
         copy_buffer::<B>(c, from, to, regions);
     }
 
     /// `vkCmdCopyBuffer2`.
-    fn vkCmdCopyBuffer2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyBufferInfo2) {
+    fn vkCmdCopyBuffer2<B: Driver>(c: vk::CommandBuffer, info: *const vk::CopyBufferInfo2) {
         let info = unsafe { &*info };
         let regions = unsafe { slice(info.regions, info.region_count) }.iter().map(|r| [r.src_offset, r.dst_offset, r.size]).collect();
         copy_buffer::<B>(c, info.src_buffer, info.dst_buffer, regions);
     }
 
     /// `vkCmdFillBuffer`.
-    fn vkCmdFillBuffer<B: Backend>(c: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, word: u32) {
+    fn vkCmdFillBuffer<B: Driver>(c: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, word: u32) {
         unsafe {
             let b: &Buffer<B> = get(buffer);
             let (address, size) = (b.address + offset, b.range(offset, size) & !3);
@@ -374,7 +375,7 @@ entry! {
     }
 
     /// `vkCmdUpdateBuffer`.
-    fn vkCmdUpdateBuffer<B: Backend>(c: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, data: *const c_void) {
+    fn vkCmdUpdateBuffer<B: Driver>(c: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, data: *const c_void) {
         unsafe {
             let address = at::<B>(buffer, offset);
             let data = slice(data.cast::<u8>(), size as u32).to_vec();
@@ -383,7 +384,7 @@ entry! {
     }
 
     /// `vkCmdCopyImage`.
-    fn vkCmdCopyImage<B: Backend>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageCopy) {
+    fn vkCmdCopyImage<B: Driver>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageCopy) {
         let regions = unsafe { slice(regions, count) }.iter().map(|r| vk::ImageCopy2 {
             src_subresource: r.src_subresource, src_offset: r.src_offset, dst_subresource: r.dst_subresource,
             dst_offset: r.dst_offset, extent: r.extent, ..Default::default()
@@ -392,35 +393,35 @@ entry! {
     }
 
     /// `vkCmdCopyImage2`.
-    fn vkCmdCopyImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyImageInfo2) {
+    fn vkCmdCopyImage2<B: Driver>(c: vk::CommandBuffer, info: *const vk::CopyImageInfo2) {
         let i = unsafe { &*info };
         copy_image::<B>(c, i.src_image, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec());
     }
 
     /// `vkCmdCopyBufferToImage`.
-    fn vkCmdCopyBufferToImage<B: Backend>(c: vk::CommandBuffer, buffer: vk::Buffer, image: vk::Image, _l: vk::ImageLayout, count: u32, regions: *const vk::BufferImageCopy) {
+    fn vkCmdCopyBufferToImage<B: Driver>(c: vk::CommandBuffer, buffer: vk::Buffer, image: vk::Image, _l: vk::ImageLayout, count: u32, regions: *const vk::BufferImageCopy) {
         copy_buffer_image::<B>(c, buffer, image, unsafe { slice(regions, count) }.iter().map(wide).collect(), true);
     }
 
     /// `vkCmdCopyBufferToImage2`.
-    fn vkCmdCopyBufferToImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyBufferToImageInfo2) {
+    fn vkCmdCopyBufferToImage2<B: Driver>(c: vk::CommandBuffer, info: *const vk::CopyBufferToImageInfo2) {
         let i = unsafe { &*info };
         copy_buffer_image::<B>(c, i.src_buffer, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec(), true);
     }
 
     /// `vkCmdCopyImageToBuffer`.
-    fn vkCmdCopyImageToBuffer<B: Backend>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, buffer: vk::Buffer, count: u32, regions: *const vk::BufferImageCopy) {
+    fn vkCmdCopyImageToBuffer<B: Driver>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, buffer: vk::Buffer, count: u32, regions: *const vk::BufferImageCopy) {
         copy_buffer_image::<B>(c, buffer, image, unsafe { slice(regions, count) }.iter().map(wide).collect(), false);
     }
 
     /// `vkCmdCopyImageToBuffer2`.
-    fn vkCmdCopyImageToBuffer2<B: Backend>(c: vk::CommandBuffer, info: *const vk::CopyImageToBufferInfo2) {
+    fn vkCmdCopyImageToBuffer2<B: Driver>(c: vk::CommandBuffer, info: *const vk::CopyImageToBufferInfo2) {
         let i = unsafe { &*info };
         copy_buffer_image::<B>(c, i.dst_buffer, i.src_image, unsafe { slice(i.regions, i.region_count) }.to_vec(), false);
     }
 
     /// `vkCmdBlitImage`.
-    fn vkCmdBlitImage<B: Backend>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageBlit, filter: vk::Filter) {
+    fn vkCmdBlitImage<B: Driver>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageBlit, filter: vk::Filter) {
         let regions = unsafe { slice(regions, count) }.iter().map(|r| vk::ImageBlit2 {
             src_subresource: r.src_subresource, src_offsets: r.src_offsets, dst_subresource: r.dst_subresource,
             dst_offsets: r.dst_offsets, ..Default::default()
@@ -429,13 +430,13 @@ entry! {
     }
 
     /// `vkCmdBlitImage2`.
-    fn vkCmdBlitImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::BlitImageInfo2) {
+    fn vkCmdBlitImage2<B: Driver>(c: vk::CommandBuffer, info: *const vk::BlitImageInfo2) {
         let i = unsafe { &*info };
         blit::<B>(c, i.src_image, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec(), i.filter);
     }
 
     /// `vkCmdResolveImage`.
-    fn vkCmdResolveImage<B: Backend>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageResolve) {
+    fn vkCmdResolveImage<B: Driver>(c: vk::CommandBuffer, from: vk::Image, _l: vk::ImageLayout, to: vk::Image, _m: vk::ImageLayout, count: u32, regions: *const vk::ImageResolve) {
         let regions = unsafe { slice(regions, count) }.iter().map(|r| vk::ImageResolve2 {
             src_subresource: r.src_subresource, src_offset: r.src_offset, dst_subresource: r.dst_subresource,
             dst_offset: r.dst_offset, extent: r.extent, ..Default::default()
@@ -444,18 +445,18 @@ entry! {
     }
 
     /// `vkCmdResolveImage2`.
-    fn vkCmdResolveImage2<B: Backend>(c: vk::CommandBuffer, info: *const vk::ResolveImageInfo2) {
+    fn vkCmdResolveImage2<B: Driver>(c: vk::CommandBuffer, info: *const vk::ResolveImageInfo2) {
         let i = unsafe { &*info };
         resolve::<B>(c, i.src_image, i.dst_image, unsafe { slice(i.regions, i.region_count) }.to_vec());
     }
 
     /// `vkCmdClearColorImage`.
-    fn vkCmdClearColorImage<B: Backend>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, colour: *const vk::ClearColorValue, count: u32, ranges: *const vk::ImageSubresourceRange) {
+    fn vkCmdClearColorImage<B: Driver>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, colour: *const vk::ClearColorValue, count: u32, ranges: *const vk::ImageSubresourceRange) {
         unsafe { clear_image::<B>(c, image, (*colour).uint32, slice(ranges, count).to_vec()) }
     }
 
     /// `vkCmdClearDepthStencilImage`.
-    fn vkCmdClearDepthStencilImage<B: Backend>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, value: *const vk::ClearDepthStencilValue, count: u32, ranges: *const vk::ImageSubresourceRange) {
+    fn vkCmdClearDepthStencilImage<B: Driver>(c: vk::CommandBuffer, image: vk::Image, _l: vk::ImageLayout, value: *const vk::ClearDepthStencilValue, count: u32, ranges: *const vk::ImageSubresourceRange) {
         unsafe {
             let v = &*value;
             clear_image::<B>(c, image, [v.depth.to_bits(), v.stencil, 0, 0], slice(ranges, count).to_vec());
@@ -463,7 +464,7 @@ entry! {
     }
 
     /// `vkCmdClearAttachments`.
-    fn vkCmdClearAttachments<B: Backend>(c: vk::CommandBuffer, count: u32, attachments: *const vk::ClearAttachment, rect_count: u32, rects: *const vk::ClearRect) {
+    fn vkCmdClearAttachments<B: Driver>(c: vk::CommandBuffer, count: u32, attachments: *const vk::ClearAttachment, rect_count: u32, rects: *const vk::ClearRect) {
         unsafe {
             let (a, r) = (Regions(slice(attachments, count).to_vec()), slice(rects, rect_count).to_vec());
             of::<B>(c).record("vkCmdClearAttachments", move |c| {
@@ -473,7 +474,7 @@ entry! {
     }
 
     /// `vkCreateQueryPool`.
-    fn vkCreateQueryPool<B: Backend>(device: vk::Device, info: *const vk::QueryPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::QueryPool) -> vk::Result {
+    fn vkCreateQueryPool<B: Driver>(device: vk::Device, info: *const vk::QueryPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::QueryPool) -> vk::Result {
         unsafe {
             let (d, i) = (Device::<B>::of(device), &*info);
             let info = QueryInfo { kind: i.query_type, count: i.query_count, statistics: i.pipeline_statistics };
@@ -484,17 +485,17 @@ entry! {
     }
 
     /// `vkDestroyQueryPool`.
-    fn vkDestroyQueryPool<B: Backend>(device: vk::Device, pool: vk::QueryPool, callbacks: *const vk::AllocationCallbacks) {
+    fn vkDestroyQueryPool<B: Driver>(device: vk::Device, pool: vk::QueryPool, callbacks: *const vk::AllocationCallbacks) {
         unsafe { Device::<B>::of(device).allocator(callbacks).destroy(pool.as_raw() as *mut QueryPool<B>) }
     }
 
     /// `vkResetQueryPool`.
-    fn vkResetQueryPool<B: Backend>(_device: vk::Device, pool: vk::QueryPool, first: u32, count: u32) {
+    fn vkResetQueryPool<B: Driver>(_device: vk::Device, pool: vk::QueryPool, first: u32, count: u32) {
         unsafe { B::reset_queries(&get::<QueryPool<B>>(pool).inner, first, count) }
     }
 
     /// `vkGetQueryPoolResults`.
-    fn vkGetQueryPoolResults<B: Backend>(device: vk::Device, pool: vk::QueryPool, first: u32, count: u32, _size: usize, data: *mut c_void, stride: u64, flags: vk::QueryResultFlags) -> vk::Result {
+    fn vkGetQueryPoolResults<B: Driver>(device: vk::Device, pool: vk::QueryPool, first: u32, count: u32, _size: usize, data: *mut c_void, stride: u64, flags: vk::QueryResultFlags) -> vk::Result {
         unsafe {
             let d = Device::<B>::of(device);
             let pool: &QueryPool<B> = get(pool);
@@ -535,7 +536,7 @@ entry! {
     }
 
     /// `vkCmdResetQueryPool`.
-    fn vkCmdResetQueryPool<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, first: u32, count: u32) {
+    fn vkCmdResetQueryPool<B: Driver>(c: vk::CommandBuffer, pool: vk::QueryPool, first: u32, count: u32) {
         unsafe {
             of::<B>(c).record("vkCmdResetQueryPool", move |c| {
                 c.encoder.reset_queries(&get::<QueryPool<B>>(pool).inner, first, count)
@@ -544,31 +545,31 @@ entry! {
     }
 
     /// `vkCmdBeginQuery`.
-    fn vkCmdBeginQuery<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) {
+    fn vkCmdBeginQuery<B: Driver>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32, flags: vk::QueryControlFlags) {
         unsafe { begin_query::<B>(c, pool, query, flags, 0) }
     }
 
     /// `vkCmdEndQuery`.
-    fn vkCmdEndQuery<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32) {
+    fn vkCmdEndQuery<B: Driver>(c: vk::CommandBuffer, pool: vk::QueryPool, query: u32) {
         unsafe { end_query::<B>(c, pool, query, 0) }
     }
 
     /// `vkCmdWriteTimestamp`.
-    fn vkCmdWriteTimestamp<B: Backend>(c: vk::CommandBuffer, _stage: vk::PipelineStageFlags, pool: vk::QueryPool, query: u32) {
+    fn vkCmdWriteTimestamp<B: Driver>(c: vk::CommandBuffer, _stage: vk::PipelineStageFlags, pool: vk::QueryPool, query: u32) {
         unsafe {
             of::<B>(c).record("vkCmdWriteTimestamp", move |c| timestamp(c, pool, query));
         }
     }
 
     /// `vkCmdWriteTimestamp2`.
-    fn vkCmdWriteTimestamp2<B: Backend>(c: vk::CommandBuffer, _stage: vk::PipelineStageFlags2, pool: vk::QueryPool, query: u32) {
+    fn vkCmdWriteTimestamp2<B: Driver>(c: vk::CommandBuffer, _stage: vk::PipelineStageFlags2, pool: vk::QueryPool, query: u32) {
         unsafe {
             of::<B>(c).record("vkCmdWriteTimestamp2", move |c| timestamp(c, pool, query));
         }
     }
 
     /// `vkCmdCopyQueryPoolResults`.
-    fn vkCmdCopyQueryPoolResults<B: Backend>(c: vk::CommandBuffer, pool: vk::QueryPool, first: u32, count: u32, to: vk::Buffer, offset: u64, stride: u64, flags: vk::QueryResultFlags) {
+    fn vkCmdCopyQueryPoolResults<B: Driver>(c: vk::CommandBuffer, pool: vk::QueryPool, first: u32, count: u32, to: vk::Buffer, offset: u64, stride: u64, flags: vk::QueryResultFlags) {
         unsafe {
             let address = at::<B>(to, offset);
             of::<B>(c).record("vkCmdCopyQueryPoolResults", move |c| {
@@ -578,37 +579,37 @@ entry! {
     }
 
     /// `vkCmdSetEvent`.
-    fn vkCmdSetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags) {
+    fn vkCmdSetEvent<B: Driver>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags) {
         let after = Dependency::after(Scope::source_1(stages, vk::AccessFlags::empty()).stages);
         write_event::<B>(c, event, 1, after);
     }
 
     /// `vkCmdSetEvent2`.
-    fn vkCmdSetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, info: *const vk::DependencyInfo) {
+    fn vkCmdSetEvent2<B: Driver>(c: vk::CommandBuffer, event: vk::Event, info: *const vk::DependencyInfo) {
         let mut after = Dependency::default();
         unsafe { after.add_2(&*info) };
         write_event::<B>(c, event, 1, after);
     }
 
     /// `vkCmdResetEvent`.
-    fn vkCmdResetEvent<B: Backend>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags) {
+    fn vkCmdResetEvent<B: Driver>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags) {
         let after = Dependency::after(Scope::source_1(stages, vk::AccessFlags::empty()).stages);
         write_event::<B>(c, event, 0, after);
     }
 
     /// `vkCmdResetEvent2`.
-    fn vkCmdResetEvent2<B: Backend>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags2) {
+    fn vkCmdResetEvent2<B: Driver>(c: vk::CommandBuffer, event: vk::Event, stages: vk::PipelineStageFlags2) {
         write_event::<B>(c, event, 0, Dependency::after(stages));
     }
 
     /// `vkCmdWaitEvents`: commands run in order, so those that set the events are done.
-    fn vkCmdWaitEvents<B: Backend>(c: vk::CommandBuffer, _count: u32, _events: *const vk::Event, src: vk::PipelineStageFlags, dst: vk::PipelineStageFlags, n: u32, memory: *const vk::MemoryBarrier, m: u32, buffers: *const vk::BufferMemoryBarrier, k: u32, images: *const vk::ImageMemoryBarrier) {
+    fn vkCmdWaitEvents<B: Driver>(c: vk::CommandBuffer, _count: u32, _events: *const vk::Event, src: vk::PipelineStageFlags, dst: vk::PipelineStageFlags, n: u32, memory: *const vk::MemoryBarrier, m: u32, buffers: *const vk::BufferMemoryBarrier, k: u32, images: *const vk::ImageMemoryBarrier) {
         let none = vk::DependencyFlags::empty();
         wait_events::<B>(c, unsafe { Dependency::of_1((src, dst), none, slice(memory, n), slice(buffers, m), slice(images, k)) });
     }
 
     /// `vkCmdWaitEvents2`.
-    fn vkCmdWaitEvents2<B: Backend>(c: vk::CommandBuffer, count: u32, _events: *const vk::Event, infos: *const vk::DependencyInfo) {
+    fn vkCmdWaitEvents2<B: Driver>(c: vk::CommandBuffer, count: u32, _events: *const vk::Event, infos: *const vk::DependencyInfo) {
         let mut dependency = Dependency::default();
         unsafe { slice(infos, count).iter().for_each(|info| dependency.add_2(info)) };
         wait_events::<B>(c, dependency);
@@ -627,7 +628,7 @@ fn wide(r: &vk::BufferImageCopy) -> vk::BufferImageCopy2 {
     }
 }
 
-unsafe fn timestamp<B: Backend>(
+unsafe fn timestamp<B: Driver>(
     c: &mut CommandBuffer<B>,
     pool: vk::QueryPool,
     query: u32,
@@ -641,7 +642,7 @@ unsafe fn timestamp<B: Backend>(
     Ok(())
 }
 
-fn write_event<B: Backend>(
+fn write_event<B: Driver>(
     c: vk::CommandBuffer,
     event: vk::Event,
     value: u32,
@@ -654,7 +655,7 @@ fn write_event<B: Backend>(
     }
 }
 
-fn wait_events<B: Backend>(c: vk::CommandBuffer, dependency: Dependency<B>) {
+fn wait_events<B: Driver>(c: vk::CommandBuffer, dependency: Dependency<B>) {
     // SAFETY: the handle is the entry point's.
     unsafe { of::<B>(c) }.record("vkCmdWaitEvents", move |c| c.barrier(&dependency));
 }

@@ -12,7 +12,7 @@ use tepui_agx_compiler::varyings::FragmentTable;
 use tepui_ir::NumKind;
 use tepui_vulkan_kit::Variants;
 
-use crate::device::Code;
+use crate::code::Code;
 use crate::meta::program::Program as MetaProgram;
 use crate::shader::{Additions, Shader, Variant};
 

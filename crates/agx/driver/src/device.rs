@@ -12,13 +12,10 @@ use tepui_vulkan_kit::{Heap, Recycled, Slots};
 
 use crate::borders::WrongBorders;
 use crate::caches::{Meta, PartPrograms, TilePrograms};
-use crate::kernel::{Bo, Kernel, USC_BASE, Window, lock};
+use crate::code::{Code, CodeMemory};
+use crate::kernel::{Bo, Kernel, Window, lock};
 use crate::scratch::{self, Scratch};
 
-/// Bytes of a chunk of code memory.
-const CODE_CHUNK_B: u64 = 1 << 20;
-/// Alignment of code and USC words. source: Mesa, agx_usc.h and the 64-byte units of pipeline addresses
-pub const CODE_ALIGN: u64 = 64;
 /// Bytes of a chunk of upload memory.
 pub const UPLOAD_CHUNK_B: u64 = 256 << 10;
 /// Maximum number of unused chunks of that size that are kept.
@@ -32,12 +29,6 @@ pub const SAMPLERS: u32 = 1024;
 /// Occlusion counters. source: the index's 15 bits, `FragmentOcclusionQuery`
 pub const COUNTERS: u32 = 32767;
 
-/// Code memory: chunks of the USC window, and the free ranges in them.
-struct CodeMemory {
-    chunks: Vec<Bo>,
-    free: Heap,
-}
-
 /// Limits of unused upload memory. Copies of index buffers and lists of vertices take megabytes.
 const UPLOADS: Limits =
     Limits { chunk_b: UPLOAD_CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
@@ -46,7 +37,7 @@ const UPLOADS: Limits =
 pub struct Device {
     /// The kernel's side.
     pub kernel: Arc<Kernel>,
-    code: Mutex<CodeMemory>,
+    code: Arc<CodeMemory>,
     uploads: Mutex<Recycled<Bo>>,
     /// A page of zeros: where null descriptors point to.
     pub zeros: Arc<Bo>,
@@ -111,33 +102,6 @@ fn at_least(slot: &Mutex<Option<Arc<Bo>>>, kernel: &Arc<Kernel>, bytes: u64) -> 
     Ok(bo)
 }
 
-/// Machine code in the USC window.
-pub struct Code {
-    device: std::sync::Weak<Device>,
-    address: u64,
-    size: u64,
-}
-
-impl Code {
-    /// Address relative to the base of the window.
-    pub fn usc(&self) -> u64 {
-        self.address - USC_BASE
-    }
-
-    /// GPU address.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-}
-
-impl Drop for Code {
-    fn drop(&mut self) {
-        if let Some(device) = self.device.upgrade() {
-            lock(&device.code).free.give(self.address, self.size);
-        }
-    }
-}
-
 impl Device {
     /// A device on a kernel's.
     ///
@@ -151,7 +115,7 @@ impl Device {
         let sampler_heap = Bo::new(&kernel, 8 * u64::from(SAMPLERS), Window::Data, false)?;
         let counters = Bo::new(&kernel, 8 * u64::from(COUNTERS), Window::Data, false)?;
         Ok(Arc::new(Device {
-            code: Mutex::new(CodeMemory { chunks: Vec::new(), free: Heap::empty() }),
+            code: Arc::new(CodeMemory::new(kernel.clone())),
             uploads: Mutex::new(Recycled::new(UPLOADS)),
             zeros: Arc::new(zeros),
             dropped_writes: Arc::new(dropped_writes),
@@ -179,25 +143,8 @@ impl Device {
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn code(self: &Arc<Self>, bytes: &[u8]) -> Result<Code> {
-        // The instruction fetch may run ahead. source: Mesa, agx_compile.c, on padding after the end
-        let size = (bytes.len() as u64 + 64).next_multiple_of(CODE_ALIGN);
-        let mut code = lock(&self.code);
-        let address = match code.free.take(size, CODE_ALIGN) {
-            Some(at) => at,
-            None => {
-                let chunk = Bo::new(&self.kernel, size.max(CODE_CHUNK_B), Window::Usc, false)?;
-                code.free.give(chunk.address, chunk.size);
-                code.chunks.push(chunk);
-                code.free
-                    .take(size, CODE_ALIGN)
-                    .ok_or_else(|| Error::device_memory("code memory"))?
-            }
-        };
-        let chunk = code.chunks.iter().find(|c| (c.address..c.address + c.size).contains(&address));
-        let chunk = chunk.ok_or_else(|| Error::device_memory("code memory"))?;
-        chunk.write(address - chunk.address, bytes);
-        Ok(Code { device: Arc::downgrade(self), address, size })
+    pub fn code(&self, bytes: &[u8]) -> Result<Code> {
+        self.code.put(bytes)
     }
 
     /// Address of a compute stream that ends immediately.
@@ -284,12 +231,12 @@ impl Device {
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn scratch(self: &Arc<Self>, bytes: u32) -> Result<Arc<Scratch>> {
+    pub fn scratch(&self, bytes: u32) -> Result<Arc<Scratch>> {
         let mut slot = lock(&self.scratch);
         match &*slot {
             Some(s) if s.bytes >= bytes => Ok(s.clone()),
             _ => {
-                let new = Arc::new(scratch::new(self, bytes)?);
+                let new = Arc::new(scratch::new(&self.kernel, &self.code, bytes)?);
                 *slot = Some(new.clone());
                 Ok(new)
             }

@@ -8,10 +8,9 @@ use tepui_agx_layout::{Dimension, ImageDesc, Layout, Level, Shape, Threads, Tili
 use tepui_format::Format;
 use tepui_format::units::Extent;
 use tepui_vulkan::backend::{
-    ExplicitPlane, ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats,
+    ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats,
 };
 use tepui_vulkan::debug::{self, Flags};
-use tepui_vulkan::host::HostCopy;
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::format;

@@ -17,6 +17,7 @@
 
 mod borders;
 mod caches;
+pub mod code;
 pub mod descriptor;
 pub mod device;
 pub mod encoder;
@@ -44,16 +45,14 @@ use tepui_agx_compiler::Borders;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
-    PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo,
-    ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
+    Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
+    MAX_QUERY_VALUES, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo,
+    QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind, SparseLayout, Stages, Subresource,
+    SyncPoint, Types, ViewInfo,
 };
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Expanding;
-use tepui_vulkan::executable::Executable;
-use tepui_vulkan::host::HostCopy;
-use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
@@ -100,7 +99,7 @@ impl Physical {
     }
 }
 
-impl Backend for Agx {
+impl Types for Agx {
     type Physical = Physical;
     type Device = Arc<Device>;
     type Memory = Bo;
@@ -113,7 +112,9 @@ impl Backend for Agx {
     type Queries = Queries;
     type Encoder = Encoder;
     type Draws = Expanding;
+}
 
+impl Backend for Agx {
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info
     }

@@ -10,8 +10,8 @@ use tepui_drm::uapi::asahi::HelperProgram;
 use tepui_vulkan::{Error, Result};
 use tepui_vulkan_kit::arena::Mapped;
 
-use crate::device::{Code, Device};
-use crate::kernel::{Bo, Window};
+use crate::code::{Code, CodeMemory};
+use crate::kernel::{Bo, Kernel, Window};
 
 /// SIMD-groups of a core that have scratch memory at the same time: fewer than the hardware can run, so
 /// that threads with much scratch memory wait for others. The largest workgroup has as many.
@@ -34,13 +34,13 @@ pub struct Scratch {
 ///
 /// # Errors
 /// When there is no memory.
-pub fn new(device: &Arc<Device>, bytes: u32) -> Result<Scratch> {
+pub fn new(kernel: &Arc<Kernel>, memory: &Arc<CodeMemory>, bytes: u32) -> Result<Scratch> {
     let log4 = unit_log4(bytes);
     let block = u64::from(tepui_agx_compiler::helper::UNIT_B << (2 * log4)) * 32;
-    let p = &device.kernel.params;
+    let p = &kernel.params;
     let cores = p.num_clusters_total * CORES;
     let count = u64::from(cores) * u64::from(GROUPS);
-    let blocks = Bo::new(&device.kernel, block * (count + 1), Window::Data, false)?;
+    let blocks = Bo::new(kernel, block * (count + 1), Window::Data, false)?;
     let first = blocks.address.next_multiple_of(block);
     let mut words = vec![0u32; (ROW * cores) as usize];
     for core in 0..cores {
@@ -50,11 +50,11 @@ pub fn new(device: &Arc<Device>, bytes: u32) -> Result<Scratch> {
                 (address >> 8) as u32 | descriptor_mask(log4);
         }
     }
-    let table = Bo::new(&device.kernel, 4 * words.len() as u64, Window::Data, false)?;
+    let table = Bo::new(kernel, 4 * words.len() as u64, Window::Data, false)?;
     table.write(0, bytemuck::cast_slice(&words));
     let code = program()
         .map_err(|e| Error::new(tepui_vulkan::vk::Result::ERROR_UNKNOWN, e.to_string()))?;
-    let code = device.code(&code)?;
+    let code = memory.put(&code)?;
     let helper = HelperProgram { binary: code.usc() as u32 | 1, cfg: 1 << 16, data: table.address };
     Ok(Scratch { bytes, helper, _code: code, _blocks: blocks, _table: table })
 }

@@ -20,16 +20,17 @@ use tepui_agx_compiler::{Borders, Options, Program, Stats, Table};
 use tepui_agx_isa::disasm::Disassembler;
 use tepui_expand::{Expansion, pull};
 use tepui_ir::{Attrs, Builtin, Op, ResKind, Shader as Ir, Stage};
+use tepui_vulkan::backend::Executable;
 use tepui_vulkan::cache::Programs;
 use tepui_vulkan::debug::{self, Flags};
-use tepui_vulkan::executable::Executable;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::Variants as ByState;
 use tepui_vulkan_kit::variants;
 
 use crate::borders::WrongBorders;
 use crate::caches::Mains;
-use crate::device::{Code, Device};
+use crate::code::Code;
+use crate::device::Device;
 use crate::recipe::{Places, Recipe};
 use tepui_vulkan_expand::{Derivation, Derived, count_fragments};
 

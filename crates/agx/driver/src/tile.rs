@@ -21,7 +21,8 @@ use tepui_vulkan::{Error, Result, vk};
 
 pub use crate::caches::Before;
 use crate::caches::{BackgroundKey, EndKey};
-use crate::device::{Code, Device};
+use crate::code::Code;
+use crate::device::Device;
 use crate::kernel::lock;
 use crate::recipe::Places;
 use crate::shader::Variant;

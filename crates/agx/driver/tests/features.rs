@@ -6,7 +6,7 @@ use std::path::Path;
 use tepui_agx_driver::{Agx, Physical, format};
 use tepui_format::Format;
 use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F, SampleCountFlags};
-use tepui_vulkan::{Error, physical, wsi};
+use tepui_vulkan::{Error, member, wsi};
 
 /// The page before its lists.
 fn head(extensions: usize, formats: usize) -> String {
@@ -96,7 +96,7 @@ fn the_page_is_what_the_driver_offers() {
     let mut page = String::from("\n## Features\n");
     let chip = tepui_agx_chips::chip("m1").unwrap();
     let open = || Err(Error::unsupported("devices of this test"));
-    let physical = physical::member::<Agx>(Physical::new(chip, false, Box::new(open)));
+    let physical = member::member::<Agx>(Physical::new(chip, false, Box::new(open)));
     let info = physical.info();
     let mut v11 = vk::PhysicalDeviceVulkan11Features::default();
     let mut v12 = vk::PhysicalDeviceVulkan12Features::default();

@@ -62,7 +62,7 @@ fn devices_give_commands_of_the_version_and_of_enabled_extensions() {
 #[test]
 fn the_registry_has_every_command_of_the_driver() {
     let mut commands = tepui_vulkan::commands_of::<tepui_agx_driver::Agx>();
-    commands.extend(tepui_vulkan::table::all_of_instances());
+    commands.extend(tepui_vulkan::lookup::all_of_instances());
     assert!(commands.len() > 300);
     for (name, _) in commands {
         let command = registry::find(name);

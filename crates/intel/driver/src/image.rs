@@ -9,8 +9,9 @@ use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
     Y_TILED_GEN12_RC_CCS,
 };
-use tepui_vulkan::backend::{ExplicitPlane, ImageInfo, PlaneMemory, SparseLayout, Subresource};
-use tepui_vulkan::host::HostCopy;
+use tepui_vulkan::backend::{
+    ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource,
+};
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::compression;

@@ -45,15 +45,13 @@ use tepui_format::Format;
 use tepui_intel_chips::Chip;
 use tepui_intel_layout::Y_TILED_GEN12_RC_CCS;
 use tepui_vulkan::backend::{
-    Addresses, Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES,
-    MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId,
-    QueueRequest, SamplerInfo, ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
+    Addresses, Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
+    MAX_QUERY_VALUES, MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory,
+    QueryInfo, QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind, SparseLayout, Stages,
+    Subresource, SyncPoint, Types, ViewInfo,
 };
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Immediate;
-use tepui_vulkan::executable::Executable;
-use tepui_vulkan::host::HostCopy;
-use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
@@ -105,7 +103,7 @@ impl Physical {
 /// Addresses of a sparse resource, which there are none of.
 pub enum Range {}
 
-impl Backend for Intel {
+impl Types for Intel {
     type Physical = Physical;
     type Device = Arc<Device>;
     type Memory = Arc<Bo>;
@@ -118,7 +116,9 @@ impl Backend for Intel {
     type Queries = Queries;
     type Encoder = Encoder;
     type Draws = Immediate;
+}
 
+impl Backend for Intel {
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info
     }

@@ -3,8 +3,7 @@
 use tepui_layout::{Dimension, Shape, Threads};
 use tepui_mali_chips::Arch;
 use tepui_mali_layout::{ImageDesc, Layout, Modifier, PAGE_B};
-use tepui_vulkan::backend::{ImageInfo, PlaneMemory, SparseLayout, Subresource};
-use tepui_vulkan::host::HostCopy;
+use tepui_vulkan::backend::{HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource};
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::format;

@@ -42,15 +42,13 @@ use tepui_format::Format;
 use tepui_mali_chips::Chip;
 use tepui_mali_compiler::Clips;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, FormatFeatures, ImageInfo, MAX_QUERY_VALUES, MemoryUser,
-    PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo,
-    ShaderInfo, SparseLayout, Stages, Subresource, SyncPoint, ViewInfo,
+    Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
+    MAX_QUERY_VALUES, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo,
+    QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind, SparseLayout, Stages, Subresource,
+    SyncPoint, Types, ViewInfo,
 };
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Expanding;
-use tepui_vulkan::executable::Executable;
-use tepui_vulkan::host::HostCopy;
-use tepui_vulkan::sparse::SparseBind;
 use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result, vk};
 
@@ -107,7 +105,7 @@ impl Physical {
 /// Addresses of a sparse resource, which there are none of.
 pub enum Range {}
 
-impl Backend for Mali {
+impl Types for Mali {
     type Physical = Physical;
     type Device = Arc<Device>;
     type Memory = Arc<Bo>;
@@ -120,7 +118,9 @@ impl Backend for Mali {
     type Queries = Queries;
     type Encoder = Encoder;
     type Draws = Expanding;
+}
 
+impl Backend for Mali {
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info
     }

@@ -14,12 +14,11 @@ use tepui_mali_isa::disasm;
 use tepui_mali_packets::shader::{
     CoverageBitmaskType, ShaderProgram, ShaderRegisterAllocation, ShaderStage, WarpLimit,
 };
-use tepui_vulkan::backend::{ShaderInfo, SubgroupSize};
+use tepui_vulkan::backend::{Executable, ShaderInfo, SubgroupSize};
 use tepui_vulkan::cache::Programs as CachedPrograms;
 use tepui_vulkan::command::MAX_SETS;
 use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
-use tepui_vulkan::executable::Executable;
 use tepui_vulkan::state::{GraphicsState, MAX_COLOURS};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_expand::Derived;

@@ -1,9 +1,10 @@
 //! Loads and stores through pointers, and components of vectors with run-time indices.
 
-use super::{Place, Ptr, Space, Tree, low_bit};
+use super::low_bit;
 use crate::error::Result;
-use crate::translate::{Cx, Val};
+use crate::translate::Cx;
 use crate::ty::Ty;
+use crate::value::{Place, Ptr, Space, Tree, Val};
 use rspirv::spirv::BuiltIn;
 use std::rc::Rc;
 use tepui_ir::{Access, Attrs, Mem, Op, Type, Value, stack};

@@ -1,8 +1,9 @@
 //! Emits instructions into the current region, with constant folding; constants and vectors at the
 //! start of the root region; variables.
 
-use super::{Cx, Val, Value32, float_size};
+use super::{Cx, Value32, float_size};
 use crate::error::Result;
+use crate::value::Val;
 use arrayvec::ArrayVec;
 use tepui_ir::{Attrs, InstFlags, Op, Type, Value, Var, VarData};
 

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use tepui_format::Format;
+use tepui_layout::Region;
 use vulkanalia_sys as vk;
 
-use super::{Addresses, Backend, ImageInfo};
+use super::object::{Addresses, ImageInfo};
+use super::types::Types;
 
 /// The counts of a draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,7 +85,7 @@ pub enum Dispatch {
 }
 
 /// One attachment of a rendering.
-pub struct Attachment<B: Backend> {
+pub struct Attachment<B: Types> {
     /// Image.
     pub image: Arc<ImageRef<B>>,
     /// Layout of the API that the image has during the rendering.
@@ -99,7 +101,7 @@ pub struct Attachment<B: Backend> {
 }
 
 /// Destination of the samples of an attachment.
-pub struct ResolveTarget<B: Backend> {
+pub struct ResolveTarget<B: Types> {
     /// Image.
     pub image: Arc<ImageRef<B>>,
     /// Layout of the API that the image has during the rendering.
@@ -108,13 +110,13 @@ pub struct ResolveTarget<B: Backend> {
     pub mode: vk::ResolveModeFlags,
 }
 
-impl<B: Backend> Clone for ResolveTarget<B> {
+impl<B: Types> Clone for ResolveTarget<B> {
     fn clone(&self) -> Self {
         ResolveTarget { image: self.image.clone(), ..*self }
     }
 }
 
-impl<B: Backend> Clone for Attachment<B> {
+impl<B: Types> Clone for Attachment<B> {
     fn clone(&self) -> Self {
         Attachment {
             image: self.image.clone(),
@@ -128,7 +130,7 @@ impl<B: Backend> Clone for Attachment<B> {
 }
 
 /// A level and a range of layers of an image, in a format.
-pub struct ImageRef<B: Backend> {
+pub struct ImageRef<B: Types> {
     /// Layout of the image.
     pub image: Arc<B::Image>,
     /// Description of the image.
@@ -147,7 +149,7 @@ pub struct ImageRef<B: Backend> {
     pub layers: u32,
 }
 
-impl<B: Backend> ImageRef<B> {
+impl<B: Types> ImageRef<B> {
     /// Width and height of the plane's level in pixels.
     pub fn extent(&self) -> [u32; 2] {
         let divisors = match self.info.format.info().planes().get(self.plane) {
@@ -158,7 +160,7 @@ impl<B: Backend> ImageRef<B> {
     }
 }
 
-impl<B: Backend> Clone for Rendering<B> {
+impl<B: Types> Clone for Rendering<B> {
     fn clone(&self) -> Self {
         Rendering {
             area: self.area,
@@ -173,7 +175,7 @@ impl<B: Backend> Clone for Rendering<B> {
 }
 
 /// A rendering: what draws go to.
-pub struct Rendering<B: Backend> {
+pub struct Rendering<B: Types> {
     /// Pixels that are rendered.
     pub area: vk::Rect2D,
     /// Layers.
@@ -191,7 +193,7 @@ pub struct Rendering<B: Backend> {
 }
 
 /// A copy between an image and a buffer, or two images: pixels of one level and layer range.
-pub struct ImageCopy<'a, B: Backend> {
+pub struct ImageCopy<'a, B: Types> {
     /// Layout, description and addresses of the image.
     pub image: (&'a Arc<B::Image>, &'a ImageInfo, Addresses),
     /// Aspect, level and layers.
@@ -212,7 +214,7 @@ pub struct BufferPixels {
 }
 
 /// A region of a blit: corners in both images, and layers.
-pub struct Blit<'a, B: Backend> {
+pub struct Blit<'a, B: Types> {
     /// Source image.
     pub source: (&'a Arc<B::Image>, &'a ImageInfo, Addresses),
     /// Destination image.
@@ -221,4 +223,18 @@ pub struct Blit<'a, B: Backend> {
     pub region: vk::ImageBlit2,
     /// Linear filter.
     pub linear: bool,
+}
+
+/// A rectangle of a plane, and rows of texels that it is copied to or from.
+pub struct HostCopy<'a> {
+    /// The rectangle.
+    pub region: Region,
+    /// Memory of the plane.
+    pub plane: &'a mut [u8],
+    /// Rows of texels: up to the last texel of the last row.
+    pub rows: &'a mut [u8],
+    /// Bytes from row to row.
+    pub row_pitch: usize,
+    /// Whether the image is written.
+    pub to_image: bool,
 }

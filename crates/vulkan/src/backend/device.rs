@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use vulkanalia_sys as vk;
 
-use super::ImageInfo;
+use super::object::ImageInfo;
 use crate::chain::Answers;
 
 /// A sync object of the kernel, and a point of it; 0 for binary ones.
@@ -110,6 +110,48 @@ pub enum SetMemory {
     },
     /// A table of the host, which the family reads when it encodes draws.
     Host,
+}
+
+/// Memory of a set as the host sees it: for families that read descriptors when they encode draws.
+#[derive(Clone, Copy)]
+pub struct HostBytes {
+    start: *const u8,
+    size: u32,
+}
+
+// SAFETY: an address is data; reading takes an unsafe function.
+unsafe impl Send for HostBytes {}
+// SAFETY: as above.
+unsafe impl Sync for HostBytes {}
+
+impl Default for HostBytes {
+    fn default() -> HostBytes {
+        HostBytes { start: std::ptr::dangling(), size: 0 }
+    }
+}
+
+impl HostBytes {
+    /// The memory at an address of the host.
+    pub(crate) fn new(start: *const u8, size: u32) -> HostBytes {
+        HostBytes { start, size }
+    }
+
+    pub(crate) fn start(self) -> *const u8 {
+        self.start
+    }
+
+    pub(crate) fn size(self) -> u32 {
+        self.size
+    }
+
+    /// The bytes.
+    ///
+    /// # Safety
+    /// The set lives, and nothing writes to it meanwhile.
+    pub unsafe fn bytes<'a>(self) -> &'a [u8] {
+        // SAFETY: as the caller says.
+        unsafe { std::slice::from_raw_parts(self.start, self.size as usize) }
+    }
 }
 
 /// Features of a format.

@@ -1,12 +1,17 @@
 //! Interface of a GPU family's driver to the runtime.
 //!
 //! The runtime keeps objects, state and order; a [`Backend`] lays out images, writes descriptors,
-//! compiles shaders and encodes commands. Its types are parts of the runtime's objects, so nothing is
+//! compiles shaders and encodes commands. Its [`Types`] are parts of the runtime's objects, so nothing is
 //! looked up or cast at run time.
+//!
+//! Functions here take data that the runtime fills in: descriptions of this module, [`CommandState`], [`GraphicsState`], [`Dependency`] and
+//! [`SetLayout`](crate::descriptor::SetLayout).
 
 mod command;
 mod device;
 mod object;
+mod shader;
+mod types;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -17,58 +22,32 @@ use vulkanalia_sys as vk;
 use crate::command::CommandState;
 use crate::dependency::{Dependency, Ordering, Within};
 use crate::descriptor::DescriptorType;
-use crate::draws::DrawMode;
 use crate::error::{Error, Result};
-use crate::executable::Executable;
 use crate::feedback::Counters;
-use crate::host::HostCopy;
-use crate::sparse::SparseBind;
 use crate::state::GraphicsState;
 
 pub use command::{
-    Attachment, Blit, BufferPixels, Condition, Counts, Dispatch, Draw, ImageCopy, ImageRef,
-    Rendering, ResolveTarget,
+    Attachment, Blit, BufferPixels, Condition, Counts, Dispatch, Draw, HostCopy, ImageCopy,
+    ImageRef, Rendering, ResolveTarget,
 };
 pub use device::{
-    Allocation, FormatFeatures, MAX_SET_MEMORY, MemoryPurpose, MemoryUser, PerSetMemory,
+    Allocation, FormatFeatures, HostBytes, MAX_SET_MEMORY, MemoryPurpose, MemoryUser, PerSetMemory,
     PhysicalInfo, Place, QueueId, QueueRequest, SetMemory, SyncPoint,
 };
 pub use object::{
     Addresses, Descriptor, ExplicitPlane, ExplicitPlanes, ImageInfo, MAX_PLANES, MAX_QUERY_VALUES,
-    MAX_VIEW_FORMATS, PlaneMemory, QueryInfo, SamplerInfo, ShaderInfo, SparseLayout, Stages,
-    SubgroupSize, Subresource, ViewFormats, ViewInfo,
+    MAX_VIEW_FORMATS, PlaneMemory, QueryInfo, SamplerInfo, SparseBind, SparseLayout, Subresource,
+    ViewFormats, ViewInfo,
 };
+pub(crate) use shader::STAGES;
+pub use shader::{Between, Executable, ShaderInfo, Stages, SubgroupSize};
+pub use types::Types;
 
 /// A GPU family's driver.
 ///
 /// Functions that answer queries take the physical device, as two of a family differ; those that make objects take the
 /// device.
-pub trait Backend: Sized + Send + Sync + 'static {
-    /// A physical device's own data.
-    type Physical: Send + Sync;
-    /// A device: an open render node with an address space and queues.
-    type Device: Send + Sync;
-    /// Memory that the GPU and the host see.
-    type Memory: Send + Sync;
-    /// Addresses of a sparse resource.
-    type Range: Send + Sync;
-    /// Layout of an image.
-    type Image: Send + Sync;
-    /// Descriptors of an image view.
-    type View: Send + Sync;
-    /// Descriptors of a texel buffer.
-    type BufferView: Send + Sync;
-    /// A sampler.
-    type Sampler: Send + Sync;
-    /// A compiled shader with its variants.
-    type Shader: Send + Sync;
-    /// Memory of a query pool.
-    type Queries: Send + Sync;
-    /// Recorder of a command buffer.
-    type Encoder: Encoder<Self> + Send;
-    /// Encoding of its draws: [`Immediate`](crate::draws::Immediate) or [`Expanding`](crate::draws::Expanding).
-    type Draws: DrawMode<Self>;
-
+pub trait Backend: Types<Encoder: Encoder<Self>> {
     /// Description of the physical device.
     fn info(physical: &Self::Physical) -> &PhysicalInfo;
 
@@ -251,7 +230,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
 /// Records commands for the GPU. The runtime calls it in the order of the API's commands; state comes along with each
 /// draw and dispatch. Draws are in an extension of it for each mode ([`crate::draws`]).
-pub trait Encoder<B: Backend>: Sized {
+pub trait Encoder<B: Types>: Sized {
     /// Forgets what was recorded.
     fn reset(&mut self);
 

@@ -1,16 +1,12 @@
-//! Descriptions of images, views, samplers, descriptors, shaders and query pools.
+//! Descriptions of images, views, samplers, descriptors, query pools and sparse resources.
 
 use std::sync::Arc;
 
 use tepui_format::Format;
-use tepui_ir::Shader;
 use vulkanalia_sys as vk;
 
-use super::Backend;
-use crate::cache::Programs;
-use crate::descriptor::SetLayout;
-use crate::pipeline::STAGES;
-use crate::state::GraphicsState;
+use super::types::Types;
+use crate::key::structures;
 
 /// Planes of an image: at most three of a Y′CbCr format, or depth and stencil.
 pub const MAX_PLANES: usize = 3;
@@ -110,7 +106,7 @@ pub struct PlaneMemory {
 }
 
 /// An image view to describe.
-pub struct ViewInfo<'a, B: Backend> {
+pub struct ViewInfo<'a, B: Types> {
     /// Layout of the image.
     pub image: &'a B::Image,
     /// Description of the image.
@@ -149,8 +145,12 @@ pub struct SamplerInfo {
     pub reduction: vk::SamplerReductionMode,
 }
 
+structures! {
+    SamplerInfo { core, border, border_format, opaque_black, reduction }
+}
+
 /// Contents of a descriptor.
-pub enum Descriptor<'a, B: Backend> {
+pub enum Descriptor<'a, B: Types> {
     /// Null descriptor: reads give zeros.
     Null,
     /// A range of memory.
@@ -169,76 +169,6 @@ pub enum Descriptor<'a, B: Backend> {
         /// The sampler.
         sampler: Option<&'a B::Sampler>,
     },
-}
-
-/// The size of a stage's subgroups, as its creation asks for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum SubgroupSize {
-    /// Shaders read `VkPhysicalDeviceSubgroupProperties::subgroupSize`.
-    #[default]
-    Constant,
-    /// Shaders read the size that they have, which may be any: those of SPIR-V 1.6 and later, and with
-    /// `ALLOW_VARYING_SUBGROUP_SIZE`.
-    Varying,
-    /// This size.
-    Required(u32),
-}
-
-/// A shader on its way to machine code.
-pub struct ShaderInfo<'a, B: Backend> {
-    /// The shader, specialised.
-    pub ir: Shader,
-    /// Hash of everything that the shader follows from.
-    pub key: u128,
-    /// Cache of compiled programs.
-    pub programs: Arc<Programs>,
-    /// Whether the text of machine code is kept for executable properties.
-    pub captures: bool,
-    /// Whether samplers may have custom border colours.
-    pub custom_borders: bool,
-    /// Whether samplers may have a minimum or maximum reduction.
-    pub reductions: bool,
-    /// Descriptors of images may be null.
-    pub null_images: bool,
-    /// Set layouts by number.
-    pub sets: &'a [Option<Arc<SetLayout<B>>>],
-    /// Out-of-bounds accesses of buffers are defined.
-    pub robust: bool,
-    /// The size of subgroups.
-    pub subgroup_size: SubgroupSize,
-    /// For shaders whose state is not known before they are linked or drawn with, which should be fast then: the state as far as it
-    /// is known. They are those of pipeline libraries, of pipelines with dynamic state that makes variants, and shader objects.
-    pub partial_state: Option<&'a GraphicsState>,
-}
-
-/// Shaders of a whole graphics pipeline by stage.
-pub struct Stages<'a, B: Backend> {
-    /// Vertex shader.
-    pub vertex: Option<&'a B::Shader>,
-    /// Tessellation control shader.
-    pub control: Option<&'a B::Shader>,
-    /// Tessellation evaluation shader.
-    pub evaluation: Option<&'a B::Shader>,
-    /// Geometry shader.
-    pub geometry: Option<&'a B::Shader>,
-    /// Fragment shader.
-    pub fragment: Option<&'a B::Shader>,
-    /// Stages that there are shaders of and that the hardware does not have: they are expanded.
-    pub expanded: vk::ShaderStageFlags,
-}
-
-impl<'a, B: Backend> Stages<'a, B> {
-    /// Shaders in the order of the pipeline, for hardware with these stages.
-    pub(crate) fn new(
-        all: [Option<&'a B::Shader>; STAGES.len()],
-        hardware: vk::ShaderStageFlags,
-    ) -> Stages<'a, B> {
-        let there = STAGES.iter().zip(&all).filter(|(_, shader)| shader.is_some());
-        let there = there.fold(vk::ShaderStageFlags::empty(), |all, (&stage, _)| all | stage);
-        let [vertex, control, evaluation, geometry, fragment] = all;
-        let expanded = there.difference(hardware);
-        Stages { vertex, control, evaluation, geometry, fragment, expanded }
-    }
 }
 
 /// A query's kind and place.
@@ -263,6 +193,18 @@ pub struct SparseLayout {
     pub tail_level: u32,
     /// Bytes of that level and those after it in each layer.
     pub tail_size: u64,
+}
+
+/// A part of a resource, and the memory for it.
+pub struct SparseBind<B: Types> {
+    /// The resource's addresses.
+    pub range: Arc<B::Range>,
+    /// First byte in the range.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// The memory, and where in it; nothing takes memory away.
+    pub memory: Option<(Arc<B::Memory>, u64)>,
 }
 
 /// Maximum number of values of a query: all pipeline statistics but those of mesh shaders.

@@ -6,27 +6,25 @@
 //! requires without a second way to encode anything. A primary one also keeps the commands after a draw
 //! whose counts the CPU has to read ([`crate::draws`]).
 
+mod pool;
 mod state;
 
 use std::sync::Arc;
 
-use vulkanalia_sys::{self as vk, Handle};
+use vulkanalia_sys as vk;
 
-use crate::backend::{Attachment, Backend, Draw, Encoder, Rendering};
+use crate::backend::{Attachment, Draw, Encoder, Rendering};
 use crate::debug::{self, Flags};
 use crate::dependency::{Dependency, Ordering, Within};
 use crate::device::Device;
-use crate::draws::{Command, Deferred, DrawMode};
-use crate::entry;
+use crate::draws::{Command, Deferred, DrawMode, Driver};
 use crate::error::{Error, Result};
-use crate::object::{
-    Allocator, Dispatchable, dispatch_mut, dispatchable, get, get_mut, handle, slice,
-};
+use crate::object::{dispatch_mut, get};
 use crate::render_pass::RenderPass;
 use crate::table::Table;
+pub use pool::*;
 pub use state::{
-    Between, BindPoint, Bound, BoundSet, CommandState, IndexBuffer, MAX_PUSH, MAX_SETS,
-    VertexBuffer,
+    BindPoint, Bound, BoundSet, CommandState, IndexBuffer, MAX_PUSH, MAX_SETS, VertexBuffer,
 };
 
 /// The render pass that a command buffer is in.
@@ -56,7 +54,7 @@ fn announce(name: &str) {
 
 /// A command buffer.
 #[repr(C)]
-pub struct CommandBuffer<B: Backend> {
+pub struct CommandBuffer<B: Driver> {
     /// Commands of the family; first, as [`crate::dispatch`] expects.
     commands: &'static Table,
     /// Encoder of the GPU's commands.
@@ -78,9 +76,9 @@ pub struct CommandBuffer<B: Backend> {
 }
 
 // SAFETY: clear values and handles are plain data.
-unsafe impl<B: Backend> Send for CommandBuffer<B> {}
+unsafe impl<B: Driver> Send for CommandBuffer<B> {}
 
-impl<B: Backend> CommandBuffer<B> {
+impl<B: Driver> CommandBuffer<B> {
     fn reset(&mut self) {
         self.encoder.reset();
         self.state = CommandState::default();
@@ -364,137 +362,11 @@ impl<B: Backend> CommandBuffer<B> {
     }
 }
 
-/// A command pool.
-pub struct CommandPool<B: Backend> {
-    allocator: Allocator,
-    queue_family: u32,
-    buffers: Vec<*mut Dispatchable<CommandBuffer<B>>>,
-}
-
-// SAFETY: the buffers are the pool's own; the application synchronises access to it.
-unsafe impl<B: Backend> Send for CommandPool<B> {}
-// SAFETY: as above.
-unsafe impl<B: Backend> Sync for CommandPool<B> {}
-
-impl<B: Backend> Drop for CommandPool<B> {
-    fn drop(&mut self) {
-        for b in self.buffers.drain(..) {
-            // SAFETY: the buffer was created by this allocator.
-            unsafe { self.allocator.destroy(b) };
-        }
-    }
-}
-
 /// The command buffer of a handle.
 ///
 /// # Safety
 /// The handle is live and synchronised by the application.
-pub unsafe fn of<'a, B: Backend>(buffer: vk::CommandBuffer) -> &'a mut CommandBuffer<B> {
+pub unsafe fn of<'a, B: Driver>(buffer: vk::CommandBuffer) -> &'a mut CommandBuffer<B> {
     // SAFETY: as the caller says.
     unsafe { dispatch_mut(buffer) }
-}
-
-entry! {
-    /// `vkCreateCommandPool`.
-    fn vkCreateCommandPool<B: Backend>(device: vk::Device, info: *const vk::CommandPoolCreateInfo, callbacks: *const vk::AllocationCallbacks, out: *mut vk::CommandPool) -> vk::Result {
-        unsafe {
-            let d = Device::<B>::of(device);
-            let allocator = d.allocator(callbacks);
-            let queue_family = (*info).queue_family_index;
-            *out = handle(allocator.create(CommandPool::<B> { allocator, queue_family, buffers: Vec::new() })?);
-            Ok(vk::Result::SUCCESS)
-        }
-    }
-
-    /// `vkDestroyCommandPool`.
-    fn vkDestroyCommandPool<B: Backend>(device: vk::Device, pool: vk::CommandPool, callbacks: *const vk::AllocationCallbacks) {
-        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(pool.as_raw() as *mut CommandPool<B>) }
-    }
-
-    /// `vkResetCommandPool`.
-    fn vkResetCommandPool<B: Backend>(_device: vk::Device, pool: vk::CommandPool, _flags: vk::CommandPoolResetFlags) -> vk::Result {
-        unsafe {
-            for &b in &get_mut::<CommandPool<B>>(pool).buffers {
-                (*b).reset();
-            }
-        }
-        Ok(vk::Result::SUCCESS)
-    }
-
-    /// `vkTrimCommandPool`.
-    fn vkTrimCommandPool<B: Backend>(_device: vk::Device, _pool: vk::CommandPool, _flags: vk::CommandPoolTrimFlags) {}
-
-    /// `vkAllocateCommandBuffers`.
-    fn vkAllocateCommandBuffers<B: Backend>(device: vk::Device, info: *const vk::CommandBufferAllocateInfo, out: *mut vk::CommandBuffer) -> vk::Result {
-        unsafe {
-            let (d, info) = (Device::<B>::of(device), &*info);
-            let pool: &mut CommandPool<B> = get_mut(info.command_pool);
-            let count = info.command_buffer_count as usize;
-            for k in 0..count {
-                let make = || {
-                    let is_secondary = info.level == vk::CommandBufferLevel::SECONDARY;
-                    let buffer = CommandBuffer::<B>::new(d, pool.queue_family, is_secondary)?;
-                    pool.allocator.create(Dispatchable::new(buffer))
-                };
-                match make() {
-                    Ok(b) => {
-                        pool.buffers.push(b);
-                        *out.add(k) = dispatchable(b);
-                    }
-                    Err(e) => {
-                        for _ in 0..k {
-                            if let Some(b) = pool.buffers.pop() {
-                                pool.allocator.destroy(b);
-                            }
-                        }
-                        for j in 0..count {
-                            *out.add(j) = vk::CommandBuffer::null();
-                        }
-                        return Err(e);
-                    }
-                }
-            }
-            Ok(vk::Result::SUCCESS)
-        }
-    }
-
-    /// `vkFreeCommandBuffers`.
-    fn vkFreeCommandBuffers<B: Backend>(_device: vk::Device, pool: vk::CommandPool, count: u32, buffers: *const vk::CommandBuffer) {
-        unsafe {
-            let pool: &mut CommandPool<B> = get_mut(pool);
-            for &b in slice(buffers, count) {
-                let pointer = b.as_raw() as *mut Dispatchable<CommandBuffer<B>>;
-                if let Some(k) = pool.buffers.iter().position(|&p| p == pointer) {
-                    pool.buffers.swap_remove(k);
-                    pool.allocator.destroy(pointer);
-                }
-            }
-        }
-    }
-
-    /// `vkBeginCommandBuffer`.
-    fn vkBeginCommandBuffer<B: Backend>(buffer: vk::CommandBuffer, info: *const vk::CommandBufferBeginInfo) -> vk::Result {
-        let c = unsafe { of::<B>(buffer) };
-        c.reset();
-        c.encoder.begin(unsafe { (*info).flags });
-        Ok(vk::Result::SUCCESS)
-    }
-
-    /// `vkEndCommandBuffer`.
-    fn vkEndCommandBuffer<B: Backend>(buffer: vk::CommandBuffer) -> vk::Result {
-        let c = unsafe { of::<B>(buffer) };
-        if let Some(e) = c.error.take() {
-            return Err(e);
-        }
-        if !c.is_secondary {
-            c.encoder.finish()?;
-        }
-        Ok(vk::Result::SUCCESS)
-    }
-
-    /// `vkResetCommandBuffer`.
-    fn vkResetCommandBuffer<B: Backend>(buffer: vk::CommandBuffer, _flags: vk::CommandBufferResetFlags) -> vk::Result {
-        unsafe { of::<B>(buffer).reset() }
-        Ok(vk::Result::SUCCESS)
-    }
 }

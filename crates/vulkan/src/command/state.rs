@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use vulkanalia_sys as vk;
 
-use crate::backend::{Backend, Condition, PerSetMemory, Rendering};
-use crate::descriptor::{HostBytes, Set, SetLayout};
+use crate::backend::{Between, Condition, HostBytes, PerSetMemory, Rendering, Types};
 use crate::feedback::Feedback;
 use crate::pipeline::GraphicsPipeline;
 use crate::state::{GraphicsState, Groups, MAX_VERTEX};
@@ -59,57 +58,8 @@ pub struct IndexBuffer {
     pub is_sparse: bool,
 }
 
-/// The shaders between vertices and the rasteriser.
-pub struct Between<B: Backend> {
-    /// Tessellation control shader.
-    pub control: Option<Arc<B::Shader>>,
-    /// Tessellation evaluation shader.
-    pub evaluation: Option<Arc<B::Shader>>,
-    /// Geometry shader.
-    pub geometry: Option<Arc<B::Shader>>,
-}
-
-impl<B: Backend> Default for Between<B> {
-    fn default() -> Self {
-        Between { control: None, evaluation: None, geometry: None }
-    }
-}
-
-impl<B: Backend> Clone for Between<B> {
-    fn clone(&self) -> Self {
-        let Between { control, evaluation, geometry } = self;
-        Between {
-            control: control.clone(),
-            evaluation: evaluation.clone(),
-            geometry: geometry.clone(),
-        }
-    }
-}
-
-impl<B: Backend> Between<B> {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
-    }
-
-    /// The existing shaders, in the order of the pipeline.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<B::Shader>> {
-        [&self.control, &self.evaluation, &self.geometry].into_iter().flatten()
-    }
-
-    /// The slot of a stage's shader, if the stage is one of them.
-    pub fn of(&mut self, stage: vk::ShaderStageFlags) -> Option<&mut Option<Arc<B::Shader>>> {
-        Some(match stage {
-            vk::ShaderStageFlags::TESSELLATION_CONTROL => &mut self.control,
-            vk::ShaderStageFlags::TESSELLATION_EVALUATION => &mut self.evaluation,
-            vk::ShaderStageFlags::GEOMETRY => &mut self.geometry,
-            _ => return None,
-        })
-    }
-}
-
 /// The bound graphics pipeline or shader objects.
-pub struct Bound<B: Backend> {
+pub struct Bound<B: Types> {
     /// The pipeline's number; 0 for shader objects, and before anything is bound.
     id: u64,
     /// Vertex shader.
@@ -122,7 +72,7 @@ pub struct Bound<B: Backend> {
     fixed: Groups,
 }
 
-impl<B: Backend> Default for Bound<B> {
+impl<B: Types> Default for Bound<B> {
     fn default() -> Self {
         Bound {
             id: 0,
@@ -135,7 +85,7 @@ impl<B: Backend> Default for Bound<B> {
     }
 }
 
-impl<B: Backend> Clone for Bound<B> {
+impl<B: Types> Clone for Bound<B> {
     fn clone(&self) -> Self {
         let Bound { id, vertex, between, fragment, state, fixed } = self;
         Bound {
@@ -149,7 +99,7 @@ impl<B: Backend> Clone for Bound<B> {
     }
 }
 
-impl<B: Backend> Bound<B> {
+impl<B: Types> Bound<B> {
     /// Number of the pipeline; `None` for shader objects, and before anything is bound.
     pub fn id(&self) -> Option<u64> {
         (self.id != 0).then_some(self.id)
@@ -171,7 +121,7 @@ impl<B: Backend> Bound<B> {
 const MOST_HELD: usize = 16;
 
 /// State of a command buffer.
-pub struct CommandState<B: Backend> {
+pub struct CommandState<B: Types> {
     /// Graphics state.
     pub graphics: GraphicsState,
     /// Groups of it that changed since the driver last looked.
@@ -214,7 +164,7 @@ pub struct CommandState<B: Backend> {
     pub condition: Option<Condition>,
 }
 
-impl<B: Backend> Default for CommandState<B> {
+impl<B: Types> Default for CommandState<B> {
     fn default() -> Self {
         CommandState {
             graphics: GraphicsState::default(),
@@ -240,7 +190,7 @@ impl<B: Backend> Default for CommandState<B> {
     }
 }
 
-impl<B: Backend> CommandState<B> {
+impl<B: Types> CommandState<B> {
     /// The state of commands of the driver's own.
     pub fn of(graphics: GraphicsState) -> Self {
         CommandState { graphics, ..CommandState::default() }
@@ -352,36 +302,22 @@ impl<B: Backend> CommandState<B> {
         }
     }
 
-    /// Binds sets from a number on.
-    ///
-    /// # Safety
-    /// The handles are live.
-    pub unsafe fn bind_sets(
+    /// Binds a set: its memory, and address and size of each buffer with a dynamic offset, the offset added.
+    pub(crate) fn bind_set(
         &mut self,
         point: vk::PipelineBindPoint,
-        first: u32,
-        sets: &[vk::DescriptorSet],
-        offsets: &[u32],
+        n: usize,
+        addresses: PerSetMemory<u64>,
+        host: PerSetMemory<HostBytes>,
+        dynamic: impl Iterator<Item = (u64, u32)>,
     ) {
         let bind = self.sets(point);
-        let mut offsets = offsets.iter();
-        for (k, &s) in sets.iter().enumerate() {
-            let n = first as usize + k;
-            if n >= MAX_SETS {
-                return;
-            }
-            // SAFETY: as the caller says.
-            let Some(set) = (unsafe { crate::object::maybe::<Set<B>>(s) }) else { continue };
-            let bound = &mut bind.sets[n];
-            (bound.addresses, bound.host) = (set.addresses(), set.host());
-            bound.dynamic.clear();
-            bound.dynamic.extend(set.dynamic().iter().map(|&(address, size)| {
-                let offset = offsets.next().copied().unwrap_or(0);
-                (if size > 0 { address + u64::from(offset) } else { address }, size)
-            }));
-            bound.pushed.iter_mut().for_each(Vec::clear);
-            bind.changed |= 1 << n;
-        }
+        let Some(bound) = bind.sets.get_mut(n) else { return };
+        (bound.addresses, bound.host) = (addresses, host);
+        bound.dynamic.clear();
+        bound.dynamic.extend(dynamic);
+        bound.pushed.iter_mut().for_each(Vec::clear);
+        bind.changed |= 1 << n;
     }
 
     /// Whether nothing of a draw is rasterised, since the stream that is selected is none of its own: stages other than geometry
@@ -398,18 +334,18 @@ impl<B: Backend> CommandState<B> {
         self.changed |= Groups::DISCARD;
     }
 
-    /// The bytes of a pushed set, to write to.
+    /// The bytes of a pushed set of a size, to write to.
     pub fn pushed(
         &mut self,
         point: vk::PipelineBindPoint,
         set: u32,
-        layout: &SetLayout<B>,
+        sizes: PerSetMemory<u32>,
     ) -> Option<&mut PerSetMemory<Vec<u8>>> {
         let bind = self.sets(point);
         bind.changed |= 1u32.checked_shl(set).unwrap_or(0);
         let set = bind.sets.get_mut(set as usize)?;
         (set.addresses, set.host) = Default::default();
-        for (bytes, size) in set.pushed.iter_mut().zip(layout.size) {
+        for (bytes, size) in set.pushed.iter_mut().zip(sizes) {
             bytes.resize(size as usize, 0);
         }
         Some(&mut set.pushed)

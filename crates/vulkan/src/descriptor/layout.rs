@@ -5,26 +5,13 @@ use std::sync::Arc;
 use tepui_passes::lower_ycbcr::Conversion;
 use vulkanalia_sys as vk;
 
-use super::{ALIGNMENT, DescriptorType, Pushed};
-use crate::backend::{Backend, MAX_SET_MEMORY, PerSetMemory};
-use crate::chain;
-use crate::error::{Error, Result};
-use crate::image::Sampler;
-use crate::object::{get, slice};
-
-/// Largest number of a binding: compilers use the bit above.
-const MAX_BINDING: u32 = i32::MAX as u32;
+use super::kind::{ALIGNMENT, DescriptorType};
+use super::push::Pushed;
+use crate::backend::{MAX_SET_MEMORY, PerSetMemory, Types};
+use crate::key::{Key, structures};
 
 /// Largest size of a set in bytes of a kind of memory: offsets in it have 32 bits.
 pub(super) const MAX_SET_B: u64 = 1 << 30;
-
-/// Largest size of a set that is pushed in bytes: command buffers keep such sets on the host. Far more than the limit of
-/// descriptors, `maxPushDescriptors`, needs.
-const MAX_PUSHED_B: u64 = 1 << 16;
-
-/// Maximum number of dynamic offsets of a set: the host keeps a list of them for each set that is bound. Far more than the limit of such
-/// descriptors.
-const MAX_DYNAMIC: u32 = 1 << 12;
 
 /// A binding of a set layout.
 #[derive(Clone, Debug)]
@@ -53,6 +40,13 @@ pub struct Binding {
     pub conversions: Vec<Option<Conversion>>,
 }
 
+structures! {
+    // The samplers' handles differ from process to process: their keys stand for them.
+    Binding {
+        ty, count, offset, stride, planes, first_dynamic, updates_after_bind, partially_bound, sampler_keys, conversions; samplers
+    }
+}
+
 impl Binding {
     /// Offset of an inline block's data in the first kind of memory: after its descriptor.
     pub(super) fn data(&self) -> u32 {
@@ -60,7 +54,7 @@ impl Binding {
     }
 
     /// The first byte after `count` elements in a kind of memory.
-    fn end(&self, kind: usize, count: u32) -> u64 {
+    pub(super) fn end(&self, kind: usize, count: u32) -> u64 {
         match self.ty {
             DescriptorType::InlineUniformBlock if kind == 0 => {
                 u64::from(self.data()) + u64::from(count)
@@ -74,7 +68,7 @@ impl Binding {
 }
 
 /// A descriptor set layout.
-pub struct SetLayout<B: Backend> {
+pub struct SetLayout<B: Types> {
     /// Bindings with their numbers, in the order of these; numbers may be any.
     pub bindings: Vec<(u32, Binding)>,
     /// Bytes of a set in each kind of memory.
@@ -91,127 +85,11 @@ pub struct SetLayout<B: Backend> {
     pub(super) physical: Arc<B::Physical>,
 }
 
-impl<B: Backend> SetLayout<B> {
+impl<B: Types> SetLayout<B> {
     /// A binding.
     pub fn binding(&self, n: u32) -> Option<&Binding> {
         let k = self.bindings.binary_search_by_key(&n, |b| b.0).ok()?;
         Some(&self.bindings[k].1)
-    }
-
-    /// A layout from its creation structure.
-    ///
-    /// # Errors
-    /// When there are no such descriptors, or sets would be too large.
-    ///
-    /// # Safety
-    /// The structure is valid.
-    pub(super) unsafe fn new(
-        physical: &Arc<B::Physical>,
-        info: &vk::DescriptorSetLayoutCreateInfo,
-    ) -> Result<SetLayout<B>> {
-        // SAFETY: the structure is the application's and valid.
-        let (list, flags) = unsafe {
-            let flags: Option<&vk::DescriptorSetLayoutBindingFlagsCreateInfo> = chain::find(
-                info.next,
-                vk::StructureType::DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
-            );
-            (slice(info.bindings, info.binding_count), flags)
-        };
-        let push = info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR);
-        let mut layout = SetLayout {
-            bindings: Vec::new(),
-            size: [0; MAX_SET_MEMORY],
-            dynamic: 0,
-            push,
-            fixed: Pushed::default(),
-            variable: false,
-            physical: physical.clone(),
-        };
-        let mut order: Vec<usize> = (0..list.len()).collect();
-        order.sort_by_key(|&k| list[k].binding);
-        let mut end = [0u64; MAX_SET_MEMORY];
-        for k in order {
-            // SAFETY: the flags are an array of the count, or null.
-            let own = flags
-                .and_then(|f| unsafe { slice(f.binding_flags, f.binding_count) }.get(k).copied());
-            let is_variable = own
-                .is_some_and(|f| f.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
-            // A binding without descriptors is not there, unless its count is given with each set.
-            if list[k].descriptor_count > 0 || is_variable {
-                // SAFETY: the structure is valid.
-                unsafe { layout.add(&list[k], own.unwrap_or_default(), &mut end)? };
-                layout.variable |= is_variable;
-            }
-        }
-        let is_too_large = end.iter().any(|&e| e > MAX_PUSHED_B);
-        if push && is_too_large || layout.dynamic > MAX_DYNAMIC {
-            return Err(Error::host_memory());
-        }
-        layout.size = end.map(|e| (e as u32).next_multiple_of(ALIGNMENT));
-        if push {
-            layout.fixed = Pushed::fixed(&layout);
-        }
-        Ok(layout)
-    }
-
-    /// Adds a binding after those before, which end at `end` in each kind of memory.
-    unsafe fn add(
-        &mut self,
-        b: &vk::DescriptorSetLayoutBinding,
-        flags: vk::DescriptorBindingFlags,
-        end: &mut PerSetMemory<u64>,
-    ) -> Result<()> {
-        if b.binding > MAX_BINDING {
-            return Err(Error::host_memory());
-        }
-        let ty = DescriptorType::new(b.descriptor_type)?;
-        let fixes = matches!(ty, DescriptorType::Sampler | DescriptorType::CombinedImageSampler);
-        // SAFETY: immutable samplers are an array of the count, or null.
-        let samplers = match fixes {
-            true => unsafe { slice(b.immutable_samplers, b.descriptor_count) }.to_vec(),
-            false => Vec::new(),
-        };
-        // SAFETY: immutable samplers live as long as the layout is made.
-        let conversions = samplers.iter().map(|&s| unsafe { get::<Sampler<B>>(s) }.conversion);
-        let mut conversions: Vec<_> = conversions.collect();
-        // SAFETY: as above.
-        let sampler_keys = samplers.iter().map(|&s| unsafe { get::<Sampler<B>>(s) }.key).collect();
-        let planes = conversions.iter().flatten().map(Conversion::planes).max();
-        if planes.is_none() {
-            conversions.clear();
-        }
-        let planes = planes.unwrap_or(1);
-        let stride = B::descriptor_sizes(&self.physical, ty).map(|size| size * planes);
-        let mut offset = [0; MAX_SET_MEMORY];
-        for ((offset, end), stride) in offset.iter_mut().zip(&mut *end).zip(stride) {
-            let alignment = stride.next_power_of_two().min(ALIGNMENT);
-            *end = end.next_multiple_of(u64::from(alignment));
-            *offset = u32::try_from(*end).map_err(|_| Error::host_memory())?;
-        }
-        let binding = Binding {
-            ty,
-            count: b.descriptor_count,
-            offset,
-            stride,
-            planes,
-            first_dynamic: self.dynamic,
-            updates_after_bind: flags.contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND),
-            partially_bound: flags.contains(vk::DescriptorBindingFlags::PARTIALLY_BOUND),
-            samplers,
-            sampler_keys,
-            conversions,
-        };
-        for (kind, end) in end.iter_mut().enumerate() {
-            *end = binding.end(kind, b.descriptor_count);
-            if *end > MAX_SET_B {
-                return Err(Error::host_memory());
-            }
-        }
-        if ty.is_dynamic() {
-            self.dynamic += b.descriptor_count;
-        }
-        self.bindings.push((b.binding, binding));
-        Ok(())
     }
 
     /// Bytes of a set whose last binding has `count` elements; none if it would be too large.
@@ -271,5 +149,11 @@ impl<'a> Iterator for Elements<'a> {
             self.element -= b.count;
             self.bindings = rest;
         }
+    }
+}
+
+impl<B: Types> Key for SetLayout<B> {
+    fn add_to(&self, key: &mut Vec<u8>) {
+        self.bindings.add_to(key);
     }
 }

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use super::{ALIGNMENT, DescriptorType, SetLayout, Writer};
-use crate::backend::{Allocation, Backend, MAX_SET_MEMORY, MemoryPurpose, PerSetMemory, SetMemory};
+use super::kind::{ALIGNMENT, DescriptorType};
+use super::layout::SetLayout;
+use super::write::Writer;
+use crate::backend::{
+    Allocation, Backend, HostBytes, MAX_SET_MEMORY, MemoryPurpose, PerSetMemory, SetMemory,
+};
 use crate::chain;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -255,7 +259,7 @@ impl<B: Backend> Set<B> {
 
     /// The set's memory as the host sees it.
     pub fn host(&self) -> PerSetMemory<HostBytes> {
-        self.pieces.map(|p| HostBytes { start: p.host, size: p.size })
+        self.pieces.map(|p| HostBytes::new(p.host, p.size))
     }
 
     /// The set's memory, to write to.
@@ -270,42 +274,5 @@ impl<B: Backend> Set<B> {
     /// Address and size of each buffer that takes a dynamic offset, in the order of the offsets.
     pub fn dynamic(&self) -> &[(u64, u32)] {
         &self.dynamic
-    }
-}
-
-/// Memory of a set as the host sees it: for families that read descriptors when they encode draws.
-#[derive(Clone, Copy)]
-pub struct HostBytes {
-    start: *const u8,
-    size: u32,
-}
-
-// SAFETY: an address is data; reading takes an unsafe function.
-unsafe impl Send for HostBytes {}
-// SAFETY: as above.
-unsafe impl Sync for HostBytes {}
-
-impl Default for HostBytes {
-    fn default() -> HostBytes {
-        HostBytes { start: std::ptr::dangling(), size: 0 }
-    }
-}
-
-impl HostBytes {
-    pub(super) fn start(self) -> *const u8 {
-        self.start
-    }
-
-    pub(super) fn size(self) -> u32 {
-        self.size
-    }
-
-    /// The bytes.
-    ///
-    /// # Safety
-    /// The set lives, and nothing writes to it meanwhile.
-    pub unsafe fn bytes<'a>(self) -> &'a [u8] {
-        // SAFETY: as the caller says.
-        unsafe { std::slice::from_raw_parts(self.start, self.size as usize) }
     }
 }

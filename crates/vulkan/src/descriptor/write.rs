@@ -2,13 +2,14 @@
 
 use vulkanalia_sys as vk;
 
-use super::push::Written;
-use super::{Binding, DescriptorType, HostBytes, Set, SetLayout};
-use crate::backend::{Backend, Descriptor, MAX_SET_MEMORY, PerSetMemory};
+use super::kind::DescriptorType;
+use super::layout::{Binding, SetLayout};
+use super::push::{Pushed, Written};
+use crate::backend::{Backend, Descriptor, PerSetMemory};
 use crate::chain;
 use crate::image::{BufferView, ImageView, Sampler};
 use crate::memory::Buffer;
-use crate::object::{get, get_mut, maybe};
+use crate::object::{get, maybe};
 
 /// Writes descriptors into a set's memory, or into bytes that are pushed.
 pub struct Writer<'a, B: Backend> {
@@ -214,48 +215,46 @@ pub struct Template<B: Backend> {
     pub(super) family: std::marker::PhantomData<fn() -> B>,
 }
 
-/// Performs a copy.
-///
-/// # Safety
-/// The sets are live and synchronised by the application.
-pub(super) unsafe fn copy<B: Backend>(c: &vk::CopyDescriptorSet) {
-    // SAFETY: as the caller says.
-    unsafe {
-        let source: &Set<B> = get(c.src_set);
-        let target: &mut Set<B> = get_mut(c.dst_set);
-        // The sets may be one: bytes go by address.
-        let (from, to) = (source.host(), target.host());
-        let each = |kind: usize, at: [u64; 2], size: u32| {
-            let is_inside = |at: u64, bytes: HostBytes| at + u64::from(size) <= bytes.size().into();
-            if size > 0 && is_inside(at[0], from[kind]) && is_inside(at[1], to[kind]) {
-                let source = from[kind].start().add(at[0] as usize);
-                let target = to[kind].start().add(at[1] as usize).cast_mut();
-                std::ptr::copy(source, target, size as usize);
-            }
-        };
-        let sources = source.layout.elements(c.src_binding, c.src_array_element);
-        let target_layout = target.layout.clone();
-        let targets = target_layout.elements(c.dst_binding, c.dst_array_element);
-        for ((s, from), (t, to)) in sources.zip(targets).take(c.descriptor_count as usize) {
-            if s.ty == DescriptorType::InlineUniformBlock {
-                let at = [s.data() + from, t.data() + to].map(u64::from);
-                each(0, at, 1);
-                continue;
-            }
-            for kind in 0..MAX_SET_MEMORY {
-                let at = |b: &Binding, element: u32| {
-                    u64::from(b.offset[kind]) + u64::from(element) * u64::from(b.stride[kind])
-                };
-                // Elements of mutable bindings may be longer than those of others.
-                each(kind, [at(s, from), at(t, to)], s.stride[kind].min(t.stride[kind]));
-            }
-            if s.ty.is_dynamic() && t.ty.is_dynamic() {
-                let buffer = source.dynamic.get((s.first_dynamic + from) as usize).copied();
-                let slot = target.dynamic.get_mut((t.first_dynamic + to) as usize);
-                if let (Some(buffer), Some(slot)) = (buffer, slot) {
-                    *slot = buffer;
+impl Pushed {
+    /// The bytes that a layout fixes: those of immutable samplers.
+    pub(super) fn fixed<B: Backend>(layout: &SetLayout<B>) -> Pushed {
+        if layout.bindings.iter().all(|(_, b)| b.samplers.is_empty()) {
+            let bytes = layout.size.map(|size| vec![0; size as usize]);
+            return Pushed { bytes, written: Vec::new() };
+        }
+        // An immutable sampler is a part of its descriptor. Written twice over different grounds, its bytes are those that agree.
+        let [bytes, ones] = [0, 0xff].map(|ground| {
+            let mut bytes = layout.size.map(|size| vec![ground; size as usize]);
+            writer(layout, &mut bytes, None).begin();
+            bytes
+        });
+        let mut written = Vec::new();
+        for (kind, (zeros, ones)) in bytes.iter().zip(&ones).enumerate() {
+            let mut at = 0;
+            while at < zeros.len() {
+                let run = (at..zeros.len()).take_while(|&k| zeros[k] == ones[k]).count();
+                if run > 0 {
+                    written.push((kind, at..at + run));
                 }
+                at += run.max(1);
             }
         }
+        Pushed { bytes, written }
     }
+
+    /// The descriptors that `fill` writes, with what the layout fixes.
+    pub fn new<B: Backend>(layout: &SetLayout<B>, fill: impl Fn(&mut Writer<'_, B>)) -> Pushed {
+        let mut pushed = layout.fixed.clone();
+        fill(&mut writer(layout, &mut pushed.bytes, Some(&mut pushed.written)));
+        pushed
+    }
+}
+
+fn writer<'a, B: Backend>(
+    layout: &'a SetLayout<B>,
+    bytes: &'a mut PerSetMemory<Vec<u8>>,
+    written: Option<&'a mut Vec<Written>>,
+) -> Writer<'a, B> {
+    let bytes = bytes.each_mut().map(|b| &mut **b);
+    Writer { layout, addresses: Default::default(), bytes, dynamic: &mut [], written }
 }

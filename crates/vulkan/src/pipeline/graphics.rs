@@ -1,23 +1,24 @@
 //! Graphics pipelines: their state, their shaders, and libraries that are parts of them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use vulkanalia_sys::{self as vk};
 
+use super::captured::Captured;
 use super::fixed::{
     depth_stencil, fragment_output, groups_of, multisample, pre_raster, vertex_input,
 };
+use super::making::{Making, capture};
+use super::object::{GraphicsPipeline, Kind, Pipeline, PipelineLayout};
 use super::source::{
     Robustness, Source, captures, flags_of, made_from, objects, robust, sets_of, source_of,
     view_is_device,
 };
-use super::stages::{STAGES, Translated, link, read_device_as_view, shader_of};
-use super::{GraphicsPipeline, Kind, Making, Pipeline, PipelineLayout, capture, next_id};
-use crate::backend::Backend;
-use crate::binary::Captured;
+use super::stages::{Translated, link, read_device_as_view, shader_of};
+use crate::backend::{Backend, Between, STAGES, Types};
 use crate::cache::{self, Made, Programs};
 use crate::chain;
-use crate::command::Between;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::key::key_of;
@@ -141,6 +142,12 @@ pub(crate) unsafe fn key_of_graphics<B: Backend>(
     }
 }
 
+/// A number that no other pipeline of the process has, greater than 0.
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A graphics pipeline without shaders of its own: its state, and what libraries bring.
 struct Front<B: Backend> {
     p: GraphicsPipeline<B>,
@@ -246,7 +253,7 @@ unsafe fn front<B: Backend>(
 }
 
 /// The shaders of [`STAGES`].
-type Shaders<B> = Vec<Option<Arc<<B as Backend>::Shader>>>;
+type Shaders<B> = Vec<Option<Arc<<B as Types>::Shader>>>;
 
 /// The shaders of a pipeline's stages: those of an earlier one with the same sources and set layouts, if the cache has them.
 /// `partial` says that state is left open that makes variants. The second value is what the cache keeps of them.

@@ -1,105 +1,37 @@
 //! Shader modules, pipeline layouts and pipelines.
 
+mod captured;
 mod fixed;
 mod graphics;
+mod making;
+mod object;
 mod source;
 mod stages;
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tepui_passes::lower_dispatch_base;
 use vulkanalia_sys::{self as vk, Handle};
 
+pub(crate) use self::captured::PipelineBinary;
 pub(crate) use self::fixed::{set_inputs, set_locations};
 use self::graphics::graphics;
 pub(crate) use self::graphics::{key_of_compute, key_of_graphics};
+use self::making::{Making, capture};
+pub use self::object::{GraphicsPipeline, Kind, Pipeline, PipelineLayout};
 pub use self::source::Module;
 pub(crate) use self::source::{Source, constants, hash_of, subgroup_size};
 use self::source::{captures, flags_of, made_from, objects, robust, sets_of, source_of};
-pub(crate) use self::stages::{STAGES, Translated, link, shader_of};
-use crate::backend::{Backend, Stages};
-use crate::binary::{self, Captured};
+pub(crate) use self::stages::{Translated, link, shader_of};
+use crate::backend::Backend;
 use crate::cache::{Cache, Made, Programs};
 use crate::chain;
-use crate::command::Between;
 use crate::descriptor::SetLayout;
 use crate::device::Device;
 use crate::entry;
 use crate::error::Result;
 use crate::object::{get, get_mut, handle, maybe, slice};
-use crate::state::{GraphicsState, Groups};
-
-/// A pipeline layout.
-pub struct PipelineLayout<B: Backend> {
-    /// Set layouts by number; those of unused sets may be absent.
-    pub sets: Vec<Option<Arc<SetLayout<B>>>>,
-}
-
-/// A pipeline.
-pub struct Pipeline<B: Backend> {
-    /// Its shaders and state.
-    pub kind: Kind<B>,
-    /// Sources and programs for a binary, until the application releases them.
-    captured: Mutex<Option<Arc<Captured>>>,
-}
-
-impl<B: Backend> Pipeline<B> {
-    /// Contents of the pipeline's binary.
-    pub(crate) fn captured(&self) -> Option<Arc<Captured>> {
-        self.captured.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Releases the data for binaries of the pipeline.
-    pub(crate) fn release_captured(&self) {
-        self.captured.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-}
-
-/// Shaders and state by the kind of pipeline.
-pub enum Kind<B: Backend> {
-    /// A compute pipeline.
-    Compute(Arc<B::Shader>),
-    /// A graphics pipeline, or a part of one.
-    Graphics(Box<GraphicsPipeline<B>>),
-}
-
-/// A graphics pipeline, or a library that is a part of one.
-pub struct GraphicsPipeline<B: Backend> {
-    /// A number that no other pipeline of the process has, greater than 0.
-    pub id: u64,
-    /// Vertex shader.
-    pub vertex: Option<Arc<B::Shader>>,
-    /// Shaders between vertices and the rasteriser.
-    pub between: Between<B>,
-    /// Fragment shader.
-    pub fragment: Option<Arc<B::Shader>>,
-    /// State that the pipeline fixes. Pipelines with the same state share it.
-    pub state: Arc<GraphicsState>,
-    /// Groups of `state` that count.
-    pub fixed: Groups,
-    /// Groups that commands set.
-    pub dynamic: Groups,
-    /// Parts that the pipeline has.
-    parts: vk::GraphicsPipelineLibraryFlagsEXT,
-    /// A hash of what the shaders of a library are made from, for the keys of pipelines that have it.
-    sources: u128,
-}
-
-impl<B: Backend> GraphicsPipeline<B> {
-    /// Its shaders by stage. The family expands stages that are not among those of the hardware.
-    fn stages(&self, hardware: vk::ShaderStageFlags) -> Stages<'_, B> {
-        let Between { control, evaluation, geometry } = &self.between;
-        let all = [&self.vertex, control, evaluation, geometry, &self.fragment];
-        Stages::new(all.map(|s| s.as_deref()), hardware)
-    }
-}
-
-fn next_id() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
 
 unsafe fn compute<B: Backend>(
     d: &Device<B>,
@@ -145,43 +77,6 @@ fn identify(hash: u128, out: &mut vk::ShaderModuleIdentifierEXT) {
     out.identifier.0[..bytes.len()].copy_from_slice(&bytes);
 }
 
-/// Inputs of a pipeline's creation.
-struct Making {
-    programs: Arc<Programs>,
-    /// Binaries that it is created from.
-    given: Option<Captured>,
-    /// Contents of its own binary.
-    captured: Option<Captured>,
-}
-
-impl Making {
-    fn new(
-        cache: Option<&Arc<Cache>>,
-        given: Option<Captured>,
-        only_cached: bool,
-        captures: bool,
-    ) -> Making {
-        let own = match &given {
-            Some(g) => Some(g.programs.clone()),
-            None => captures.then(Arc::default),
-        };
-        let captured = captures
-            .then(|| Captured { programs: own.clone().unwrap_or_default(), stages: Vec::new() });
-        let programs = match own {
-            Some(own) => Programs::of_pipeline(own, only_cached),
-            None => Programs::new(cache.cloned(), only_cached),
-        };
-        Making { programs: Arc::new(programs), given, captured }
-    }
-}
-
-/// Keeps the SPIR-V that a pipeline is made from, if there are to be binaries of it.
-fn capture(captured: &mut Option<Captured>, sources: &[&Source<'_>]) {
-    if let Some(c) = captured {
-        c.stages = sources.iter().map(|s| (s.stage.bits(), s.words.to_vec())).collect();
-    }
-}
-
 /// Creates pipelines one by one; the error of the first that fails is returned, and its handle is null.
 unsafe fn each<B: Backend, T>(
     d: &Device<B>,
@@ -204,7 +99,7 @@ unsafe fn each<B: Backend, T>(
             let (flags, next) = common(info);
             let only_cached = flags.contains(F::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
             let captures = flags.contains(F::CAPTURE_DATA_KHR);
-            let mut making = Making::new(cache, binary::given(next), only_cached, captures);
+            let mut making = Making::new(cache, captured::given(next), only_cached, captures);
             let start = std::time::Instant::now();
             let made = make(info, &mut making).and_then(|kind| {
                 let captured = Mutex::new(making.captured.take().map(Arc::new));

@@ -9,9 +9,9 @@ use tepui_passes::lower_ycbcr;
 use vulkanalia_sys::{self as vk};
 use xxhash_rust::xxh3;
 
-use super::PipelineLayout;
+use super::captured::Captured;
+use super::object::PipelineLayout;
 use crate::backend::{Backend, SubgroupSize};
-use crate::binary::Captured;
 use crate::cache;
 use crate::chain;
 use crate::debug::{self, Flags};

@@ -5,24 +5,14 @@ use std::sync::Arc;
 
 use tepui_ir::{Attrs, Builtin, Stage};
 use tepui_passes::link_stages;
-use vulkanalia_sys as vk;
 use xxhash_rust::xxh3;
 
-use crate::backend::{Backend, ShaderInfo, SubgroupSize};
+use crate::backend::{Backend, STAGES, ShaderInfo, SubgroupSize};
 use crate::cache::Programs;
 use crate::descriptor::SetLayout;
 use crate::device::Device;
 use crate::error::Result;
 use crate::state::GraphicsState;
-
-/// The stages of graphics pipelines, in their order.
-pub(crate) const STAGES: [vk::ShaderStageFlags; 5] = [
-    vk::ShaderStageFlags::VERTEX,
-    vk::ShaderStageFlags::TESSELLATION_CONTROL,
-    vk::ShaderStageFlags::TESSELLATION_EVALUATION,
-    vk::ShaderStageFlags::GEOMETRY,
-    vk::ShaderStageFlags::FRAGMENT,
-];
 
 /// A stage on its way to a shader.
 #[derive(Clone)]

@@ -2,8 +2,8 @@
 //!
 //! Written by `tools/registry`. source: registry/vk.xml of Khronos' Vulkan-Headers
 
-use super::Provider::{Device, Instance, Version};
-use super::{Command, Level};
+use super::command::Provider::{Device, Instance, Version};
+use super::command::{Command, Level};
 
 /// Sorted by name.
 #[rustfmt::skip]

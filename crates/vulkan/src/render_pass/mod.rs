@@ -18,7 +18,6 @@ use crate::entry;
 use crate::image::{ImageView, samples_of};
 use crate::object::{get, handle, slice};
 use crate::state::{GraphicsState, MAX_COLOURS};
-use order::SubpassDependency;
 
 /// An attachment of a render pass.
 #[derive(Clone, Copy)]
@@ -80,6 +79,16 @@ impl Subpass {
             || self.depth_stencil == Some(n)
             || self.depth_resolve.is_some_and(|d| d.0 == n)
     }
+}
+
+/// A dependency between subpasses, or of one on commands outside.
+struct SubpassDependency {
+    from: u32,
+    to: u32,
+    source: Scope,
+    destination: Scope,
+    flags: vk::DependencyFlags,
+    view_offset: i32,
 }
 
 /// A render pass.

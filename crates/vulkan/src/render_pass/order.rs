@@ -2,21 +2,11 @@
 
 use vulkanalia_sys as vk;
 
-use super::{Layouts, RenderPass, has_depth, has_stencil};
+use super::{Layouts, RenderPass, SubpassDependency, has_depth, has_stencil};
 use crate::backend::Backend;
 use crate::dependency::{Dependency, Scope};
 use crate::image::ImageView;
 use crate::object::get;
-
-/// A dependency between subpasses, or of one on commands outside.
-pub(super) struct SubpassDependency {
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) source: Scope,
-    pub(super) destination: Scope,
-    pub(super) flags: vk::DependencyFlags,
-    pub(super) view_offset: i32,
-}
 
 /// Stages and accesses of a dependency of a render pass, and attachments whose layouts change.
 #[derive(Debug, Default, PartialEq)]

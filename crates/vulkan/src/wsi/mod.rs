@@ -5,11 +5,12 @@
 //!   no frame is copied on its way.
 //! - [`presenter`] presents images in a thread of each swapchain: `vkQueuePresentKHR` returns before the GPU has drawn
 //!   the frame, and before its turn has come.
-//! - [`timing`] has the times of frames.
+//! - [`times`] has the times of frames, [`timing`] the commands about them.
 
 pub mod presenter;
 pub mod surface;
 pub mod swapchain;
+mod times;
 pub mod timing;
 
 pub use surface::*;

@@ -14,12 +14,15 @@ use tepui_drm::client::Wait;
 use tepui_drm::{Errno, monotonic_ns};
 use tepui_wsi as window;
 
-use super::timing::{Target, Timing};
+use super::times::{Target, Timing};
 use crate::backend::{Backend, SyncPoint};
 use crate::error::{Error, Result};
 
 /// Interval at which a wait checks whether the device is lost.
-pub(super) const STEP: Duration = Duration::from_millis(100);
+const STEP: Duration = Duration::from_millis(100);
+
+/// Maximum wait for the previous frame to be shown, for frames whose time is relative to it.
+const PREVIOUS: Duration = Duration::from_secs(1);
 
 /// The pixels of an image that the server does not map: as the GPU left them in mapped memory.
 #[derive(Clone, Copy)]
@@ -83,7 +86,7 @@ impl<B: Backend> Shared<B> {
 
     /// An error once the device is lost: no frame is drawn any more.
     pub(super) fn check(&self) -> Result<()> {
-        if self.lost.load(Ordering::Acquire) { Err(crate::device::lost()) } else { Ok(()) }
+        if self.lost.load(Ordering::Acquire) { Err(crate::queue::lost()) } else { Ok(()) }
     }
 
     /// Status of the swapchain relative to its window, or the error that ended it.
@@ -119,6 +122,36 @@ impl<B: Backend> Shared<B> {
         };
         let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
         self.in_steps(left, |step| self.chain.wait_shown(serial, step))
+    }
+
+    /// Waits for the time of a frame; `before` is the number of the frame before, and when it was handed over.
+    fn wait_for_time(&self, target: Target, before: Option<(u64, u64)>) -> Result<()> {
+        if target.ns == 0 {
+            return Ok(());
+        }
+        let mut at = target.ns;
+        if target.relative {
+            let Some((serial, handed_over)) = before else { return Ok(()) };
+            let shown = match self.chain.wait_shown(serial, PREVIOUS) {
+                Ok(_) => self.chain.shown_time(serial),
+                Err(_) => None,
+            };
+            at = at.saturating_add(shown.unwrap_or(handed_over));
+        }
+        if target.nearest {
+            at = at.saturating_sub(self.chain.refresh_ns().unwrap_or(0) / 2);
+        }
+        loop {
+            self.check()?;
+            let left = at.saturating_sub(monotonic_ns());
+            let state = self.lock();
+            // The application does not wait for the times of frames when it destroys their swapchain.
+            if left == 0 || state.closing {
+                return Ok(());
+            }
+            let left = Duration::from_nanos(left).min(STEP);
+            drop(self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner));
+        }
     }
 
     /// Repeats a wait in short steps, between which the device may be lost.

@@ -5,6 +5,7 @@ use std::ffi::{c_ulong, c_void};
 use tepui_wsi as window;
 use vulkanalia_sys::{self as vk, Handle};
 
+use super::times::OWN_STAGES;
 use super::{FORMATS, alpha_of, formats_of, mode_of, window_mode};
 use crate::chain;
 use crate::entry;
@@ -54,6 +55,14 @@ pub(super) fn usage(physical: &Physical, format: vk::Format) -> vk::ImageUsageFl
 
 fn extent(e: window::Extent) -> vk::Extent2D {
     vk::Extent2D { width: e.width, height: e.height }
+}
+
+/// Times that a surface reports.
+fn timing_stages(surface: &window::Surface) -> vk::PresentStageFlagsEXT {
+    match surface.tells_times() {
+        true => OWN_STAGES | vk::PresentStageFlagsEXT::IMAGE_FIRST_PIXEL_OUT,
+        false => OWN_STAGES,
+    }
 }
 
 /// Capabilities of a surface, for a mode or for all.
@@ -204,7 +213,7 @@ entry! {
                     let o = &mut *at.cast::<vk::PresentTimingSurfaceCapabilitiesEXT>();
                     o.present_timing_supported = vk::TRUE;
                     (o.present_at_absolute_time_supported, o.present_at_relative_time_supported) = (vk::TRUE, vk::TRUE);
-                    o.present_stage_queries = super::timing::capabilities(surface);
+                    o.present_stage_queries = timing_stages(surface);
                 }
                 vk::StructureType::SURFACE_PROTECTED_CAPABILITIES_KHR => {
                     (*at.cast::<vk::SurfaceProtectedCapabilitiesKHR>()).supports_protected = vk::FALSE;

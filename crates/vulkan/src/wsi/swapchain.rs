@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tepui_wsi as window;
@@ -9,16 +10,17 @@ use vulkanalia_sys::{self as vk, Handle};
 
 use super::presenter::{Frame, Presenter, Rows};
 use super::surface::window_of;
-use super::timing::Target;
+use super::times::Target;
 use super::{status_code, window_alpha, window_format, window_mode};
 use crate::backend::{Allocation, Backend, ImageInfo, Subresource, ViewFormats};
 use crate::chain;
 use crate::debug::{self, Flags};
-use crate::device::{Device, Queue, Semaphores};
+use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::image::{Image, format_of};
 use crate::object::{Allocator, dispatch_mut, enumerate, get, get_mut, handle, maybe, slice};
+use crate::queue::{Queue, Semaphores};
 use crate::sync::{Fence, Semaphore};
 
 /// A swapchain.
@@ -143,6 +145,15 @@ impl<B: Backend> Swapchain<B> {
     }
 }
 
+impl<B: Backend> Swapchain<B> {
+    /// The memory of an image, and its offset in it.
+    pub(crate) fn memory(&self, image: u32) -> Option<&(Arc<B::Memory>, u64)> {
+        // SAFETY: the images are the swapchain's own.
+        let image = unsafe { self.images.list.get(image as usize)?.as_ref()? };
+        image.memory[0].as_ref()
+    }
+}
+
 /// The modifier of rows of texels. source: drm_fourcc.h
 const LINEAR: u64 = 0;
 
@@ -171,7 +182,7 @@ fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: Share) -> Result<(I
     let (size, _) = B::image_size(&image.layout);
     let exportable = share != Share::None;
     let allocation = Allocation { size, exportable, ..Default::default() };
-    let memory = std::sync::Arc::new(B::allocate(&d.inner, allocation)?);
+    let memory = Arc::new(B::allocate(&d.inner, allocation)?);
     let sub = B::subresource(&image.layout, 0, 0, 0);
     image.bind(&memory, 0);
     // A buffer of a kernel's driver is no file of which other processes can map pages.
@@ -188,32 +199,6 @@ fn image<B: Backend>(d: &Device<B>, info: &ImageInfo, share: Share) -> Result<(I
     let base = unsafe { B::host(&memory).add(sub.offset as usize) };
     let rows = Rows { base, bytes: sub.size as usize, pitch: sub.row_pitch as usize };
     Ok((image, Place { file, sub, rows }))
-}
-
-/// Whether a chain of image creation names a swapchain: such images are linear, so that they can be
-/// bound to the memory of the swapchain's images.
-pub(crate) unsafe fn is_for_swapchain(next: *const c_void) -> bool {
-    // SAFETY: the chain is the application's and valid.
-    let info: Option<&vk::ImageSwapchainCreateInfoKHR> =
-        unsafe { chain::find(next, vk::StructureType::IMAGE_SWAPCHAIN_CREATE_INFO_KHR) };
-    info.is_some_and(|info| !info.swapchain.is_null())
-}
-
-/// Binds an image to the memory of a swapchain's image where a chain says so.
-pub(crate) unsafe fn bind<B: Backend>(image: &mut Image<B>, next: *const c_void) -> Result<()> {
-    // SAFETY: the chain is the application's and valid, the swapchain is live.
-    unsafe {
-        let info: Option<&vk::BindImageMemorySwapchainInfoKHR> =
-            chain::find(next, vk::StructureType::BIND_IMAGE_MEMORY_SWAPCHAIN_INFO_KHR);
-        let Some(info) = info.filter(|info| !info.swapchain.is_null()) else { return Ok(()) };
-        let swapchain: &Swapchain<B> = get(info.swapchain);
-        let list = &swapchain.images.list;
-        let own = list.get(info.image_index as usize).and_then(|own| own.as_ref());
-        if let Some((memory, offset)) = own.and_then(|own| own.memory[0].as_ref()) {
-            image.bind(memory, *offset);
-        }
-        Ok(())
-    }
 }
 
 fn timeout_of(ns: u64) -> Duration {
@@ -353,7 +338,7 @@ unsafe fn present<B: Backend>(queue: vk::Queue, info: &vk::PresentInfoKHR) -> Re
         }
         let waits = slice(info.wait_semaphores, info.wait_semaphore_count).iter();
         let waits = waits.filter_map(|&semaphore| Semaphore::<B>::take(semaphore, 0)).collect();
-        dispatch_mut::<Queue<B>>(queue).submit(Semaphores { waits, signals }, Vec::new())?;
+        dispatch_mut::<Queue<B>>(queue).submit_nothing(Semaphores { waits, signals })?;
         let mut worst = Ok(vk::Result::SUCCESS);
         for (k, (&chain, frame)) in chains.iter().zip(frames).enumerate() {
             let swapchain: &Swapchain<B> = get(chain);

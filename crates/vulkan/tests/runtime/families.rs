@@ -16,7 +16,7 @@ fn of_device(gpu: &Gpu, name: &CStr) -> usize {
 /// The function of an instance.
 fn of_instance(i: vk::Instance, name: &CStr) -> usize {
     // SAFETY: the instance is live.
-    let function = unsafe { tepui_vulkan::instance::proc_addr(i, name.as_ptr()) };
+    let function = unsafe { tepui_vulkan::lookup::proc_addr(i, name.as_ptr()) };
     function.unwrap() as usize
 }
 

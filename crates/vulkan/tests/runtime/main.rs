@@ -13,7 +13,7 @@ use std::ptr::null;
 use std::sync::Arc;
 
 use tepui_vulkan::vk::{self, Handle};
-use tepui_vulkan::{instance, physical};
+use tepui_vulkan::{instance, member, physical};
 use tepui_vulkan_null::{Null, Physical, Shared};
 
 /// Calls a command by the name of the registry: `call!(instance, PFN_vkX, vkX(a, b))`.
@@ -23,7 +23,7 @@ macro_rules! call {
         // SAFETY: the function of this name has the registry's type; arguments are valid.
         #[allow(unused_unsafe)]
         unsafe {
-            let function = tepui_vulkan::instance::proc_addr($instance, name.as_ptr());
+            let function = tepui_vulkan::lookup::proc_addr($instance, name.as_ptr());
             let function: tepui_vulkan::vk::$pfn = std::mem::transmute(function.expect(stringify!($name)));
             function($($arg),*)
         }
@@ -45,11 +45,11 @@ fn ok(result: vk::Result) {
 /// Physical devices of the thread's instances.
 fn physical_devices() -> Vec<Arc<dyn physical::Family>> {
     let (first, shared) = Physical::new();
-    let mut all = vec![physical::member::<Null>(first)];
+    let mut all = vec![member::member::<Null>(first)];
     let mut seen = vec![shared];
     if HAS_SECOND.get() {
         let (second, shared) = Physical::new();
-        all.push(physical::member::<Null<1>>(second));
+        all.push(member::member::<Null<1>>(second));
         seen.push(shared);
     }
     SHARED.set(seen);

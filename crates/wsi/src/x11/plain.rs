@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use x11rb::protocol::xproto::Window;
 
+use super::connection::Connection;
+use super::surface::geometry_extent;
 use super::upload::Canvas;
-use super::{Connection, geometry_extent};
 use crate::capabilities::Mode;
 use crate::error::Result;
 use crate::swapchain::{Engine, Event, Frame};

@@ -21,9 +21,10 @@ use x11rb::protocol::present::{
 use x11rb::protocol::xfixes::{ConnectionExt as _, Region};
 use x11rb::protocol::xproto::{Rectangle, Window};
 
+use super::connection::Connection;
 use super::special::{PresentEvent, SpecialQueue};
+use super::surface::{X11Surface, geometry_extent};
 use super::upload::Canvas;
-use super::{Connection, X11Surface, geometry_extent};
 use crate::capabilities::{Extent, Mode};
 use crate::error::{Error, Result};
 use crate::swapchain::{Engine, Event, Frame, Rect};

@@ -16,7 +16,8 @@ use x11rb::protocol::xproto::{
     ConnectionExt as _, CreateGCAux, Drawable, Gcontext, ImageFormat, Pixmap,
 };
 
-use super::{Connection, X11Surface};
+use super::connection::Connection;
+use super::surface::X11Surface;
 use crate::error::{Error, Property, Result};
 use crate::memory::{ImageMemory, Layout};
 use crate::swapchain::{Pixels, SharedImage};

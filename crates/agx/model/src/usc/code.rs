@@ -10,10 +10,10 @@ use tepui_softgpu::AddressSpace;
 
 use super::access::{TextureAccess, Transfer};
 use super::counts::Counts;
-use super::exec;
 use super::op::{File, Op, Src};
 use super::opcode::Opcode;
 use super::row::Row;
+use super::samples;
 use crate::isp::setup::MAX_SAMPLES;
 use crate::job::GroupFault;
 
@@ -340,8 +340,8 @@ impl Code {
                 | Opcode::jmp_exec_none
                 | Opcode::nop => {}
                 Opcode::stop => has_ended = true,
-                Opcode::get_sr if !exec::fragment::tells_samples(op.aux[0]) => {}
-                Opcode::iter if op.aux[1] != exec::fragment::place::CENTROID => {}
+                Opcode::get_sr if !samples::tells_samples(op.aux[0]) => {}
+                Opcode::iter if op.aux[1] != samples::place::CENTROID => {}
                 Opcode::tile_access if op.aux[0] == 0 && depth == 0 && !has_ended => {
                     let TextureAccess::Pixel(t) = self.access(op.imm as usize) else { return None };
                     let samples = self.constant(t.samples)?;

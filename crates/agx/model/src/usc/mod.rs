@@ -41,6 +41,7 @@ pub mod program;
 mod query;
 pub mod row;
 pub mod run;
+pub mod samples;
 pub mod shared;
 pub mod stack;
 pub mod stage;

@@ -7,20 +7,9 @@ use crate::job::FaultKind;
 use crate::usc::access::{TextureAccess, TilePixel};
 use crate::usc::op::Form;
 use crate::usc::row::{LANES, Row};
+use crate::usc::samples::{COVERED_SAMPLES, IS_LIVE, LIVE_SAMPLES, place};
 use crate::usc::stage::{Fragments, QUADS, Stage, sample_px};
 use tepui_agx_texture::{Plain, TileFormat, half};
-
-/// Positions of interpolation. source: agx_opcodes.py, INTERPOLATION
-pub mod place {
-    /// At the centre of the pixel.
-    pub const CENTRE: u16 = 0;
-    /// At a sample.
-    pub const SAMPLE: u16 = 1;
-    /// Somewhere in the covered part of the pixel.
-    pub const CENTROID: u16 = 2;
-    /// At a sample whose number is in a register.
-    pub const SAMPLE_REGISTER: u16 = 3;
-}
 
 macro_rules! fragments {
     ($l:expr) => {
@@ -188,16 +177,6 @@ pub fn zs_emit<const FAST: bool>(l: &mut Lanes<'_, '_>, op: &Op) -> Next {
         }
     }
     Next::Continue
-}
-
-/// Special registers that say which samples are left, whether one is, and which are covered.
-const LIVE_SAMPLES: u16 = 60;
-const IS_LIVE: u16 = 63;
-const COVERED_SAMPLES: u16 = 124;
-
-/// Whether a special register of fragment programs says which samples are covered, or which are left.
-pub fn tells_samples(number: u16) -> bool {
-    matches!(number, LIVE_SAMPLES | IS_LIVE | COVERED_SAMPLES)
 }
 
 /// Special registers that only fragment programs have, or that are others there.

@@ -1,6 +1,7 @@
 //! Templates of control flow: the counts in r0l, the execution mask, and jumps.
 
 use super::code::exit;
+use super::template::{is_mask_change, jump_target};
 use super::translator::{ByHandler, Done, LANES, REGISTERS, Translator, field};
 use crate::usc::op::Op;
 use crate::usc::opcode::Opcode;
@@ -8,21 +9,6 @@ use tepui_hostvec::asm::{ALL, Condition, Gpr, Kop, Label, Mask, Rm, V, Vop, inte
 
 /// The counts that [`Translator::counts`] loads.
 const COUNT: V = V(4);
-
-/// Whether the operation changes the execution mask and has a template.
-pub fn is_mask_change(op: &Op) -> bool {
-    match op.opcode {
-        Opcode::while_icmp | Opcode::while_fcmp => op.aux[2] != 0,
-        opcode => opcode.changes_lanes(),
-    }
-}
-
-/// The operation that a jump goes to, in a program of `count` operations; `None` if it is no jump, or
-/// has no template.
-pub fn jump_target(op: &Op, count: usize) -> Option<usize> {
-    let jumps = matches!(op.opcode, Opcode::jmp_exec_any | Opcode::jmp_exec_none);
-    Some(op.imm as usize).filter(|&target| jumps && target < count)
-}
 
 impl Translator<'_> {
     /// Control flow, and what else is no function of each lane alone; what has no template is the

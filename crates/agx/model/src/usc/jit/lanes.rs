@@ -16,52 +16,6 @@ macro_rules! place {
     };
 }
 
-/// Whether the operation is a function of each lane's registers alone and has a template.
-pub fn is_of_lanes(op: &Op) -> bool {
-    if op.d.form == Form::Pair {
-        return false;
-    }
-    match op.opcode {
-        Opcode::nop
-        | Opcode::fadd
-        | Opcode::hadd
-        | Opcode::fmul
-        | Opcode::hmul
-        | Opcode::ffma
-        | Opcode::rint
-        | Opcode::floor
-        | Opcode::ceil
-        | Opcode::trunc
-        | Opcode::rcp
-        | Opcode::rsqrt
-        | Opcode::srsqrt
-        | Opcode::fcmpsel
-        | Opcode::icmpsel
-        | Opcode::mov_imm
-        | Opcode::bitop
-        | Opcode::bfi
-        | Opcode::bfeil
-        | Opcode::asr
-        | Opcode::exp2
-        | Opcode::log2
-        | Opcode::sin_pt_1
-        | Opcode::sin_pt_2
-        | Opcode::dfdx
-        | Opcode::dfdy => true,
-        Opcode::get_sr => matches!(op.aux[0], 0..=2 | 4..=6 | 8..=10 | 48..=53 | 80..=82),
-        Opcode::iadd | Opcode::imad => !op.d.saturate && op.aux[0] <= 4,
-        Opcode::convert => {
-            let rounds = op.aux[1] != 0;
-            match op.aux[0] {
-                convert::U32_TO_F | convert::S32_TO_F => rounds && op.d.form == Form::Word,
-                convert::F_TO_U32 | convert::F_TO_S32 => true,
-                _ => false,
-            }
-        }
-        _ => false,
-    }
-}
-
 impl Translator<'_> {
     /// An integer of 32 bits, as `Lanes::load_u32`.
     pub fn int(&mut self, d: V, s: Src) {
@@ -166,7 +120,7 @@ impl Translator<'_> {
     }
 
     /// Sets a destination to the result of one instruction. Integers are not saturated
-    /// ([`is_of_lanes`]).
+    /// ([`is_of_lanes`](super::template::is_of_lanes)).
     fn store_result(&mut self, d: Dst, instruction: Vop, a: V, b: Rm, immediate: Option<u8>) {
         match self.place(d) {
             Some((at, lanes)) => self.asm.vector(instruction, at, lanes, a, b, immediate),
@@ -216,7 +170,7 @@ impl Translator<'_> {
         self.store(d, v);
     }
 
-    /// One operation of [`is_of_lanes`] for the part at hand.
+    /// One operation of [`is_of_lanes`](super::template::is_of_lanes) for the part at hand.
     pub fn lanes(&mut self, op: &Op) {
         let t = self;
         let [a, b, c, _] = op.s;

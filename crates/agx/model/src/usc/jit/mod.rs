@@ -23,7 +23,7 @@
 //!
 //! The instructions that templates are written in are `tepui_hostvec`'s, with their encodings for
 //! each
-//! [`Target`]; `translator` has what all templates share and keeps rows in vector registers; `translate` walks the
+//! [`Target`]; `translator` has what all templates share and keeps rows in vector registers; `template` says which operations have templates; `translate` walks the
 //! program; `region` finds the parts of it over which rows stay in vector registers; `lanes`, `approx`, `local`, `device`, `fragment` and `control` have the templates;
 //! `code` holds what can be executed. Two tests need no host that can execute the code: `decoded`
 //! has another decoder read it, `golden` holds the code for AVX-512 to what it was.
@@ -40,6 +40,7 @@ mod golden;
 mod lanes;
 mod local;
 mod region;
+mod template;
 mod translate;
 mod translator;
 

@@ -15,8 +15,7 @@
 
 use std::ops::Range;
 
-use super::control::{is_mask_change, jump_target};
-use super::lanes::is_of_lanes;
+use super::template::{is_mask_change, is_of_lanes, jump_target};
 use crate::usc::code::Code;
 use crate::usc::op::{File, Form, Op};
 use crate::usc::opcode::Opcode;

@@ -1,8 +1,8 @@
 //! Walks a program and chooses host instructions for each operation.
 
 use super::code::{Translated, exit};
-use super::lanes::is_of_lanes;
 use super::region::{Region, regions};
+use super::template::is_of_lanes;
 use super::translator::Translator;
 use crate::usc::code::Code;
 use crate::usc::op::Op;
