@@ -4,6 +4,7 @@
 //! - [`heap`]: ranges of a GPU's address space, or of numbers
 //! - [`recycle`]: memory that is used again, as the kernel clears and maps new memory slowly
 //! - [`pool`]: small pieces of memory that live for long
+//! - [`populate()`]: pages of new memory of the host
 //! - [`shared`]: buffers that other processes may have, by handle
 //! - [`slab`]: parts of larger memory
 //! - [`slots`]: numbered places of a hardware table, one for all users of equal contents
@@ -15,6 +16,7 @@ pub mod arena;
 pub mod builder;
 pub mod heap;
 pub mod pool;
+pub mod populate;
 pub mod queries;
 pub mod recycle;
 pub mod shared;
@@ -26,6 +28,7 @@ pub use arena::Arena;
 pub use builder::MetaBuilder;
 pub use heap::Heap;
 pub use pool::{Pool, PoolPiece};
+pub use populate::populate;
 pub use queries::QueryLayout;
 pub use recycle::Recycled;
 pub use shared::SharedBuffers;

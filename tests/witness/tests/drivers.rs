@@ -477,11 +477,10 @@ fn own_drivers(group: &str) -> Vec<Driver> {
         if COMPRESSED_ON_INTEL.contains(&group) && gpu != OwnGpu::M1 {
             push(Variant::Layouts);
         }
-        let is_m1 = gpu == OwnGpu::M1;
-        if is_m1 && COMPRESSED.contains(&group) {
+        if COMPRESSED.contains(&group) {
             push(Variant::Uncompressed);
         }
-        if is_m1 && IN_PIECES.contains(&group) {
+        if gpu == OwnGpu::M1 && IN_PIECES.contains(&group) {
             push(Variant::Pieces);
         }
     }

@@ -19,6 +19,7 @@ const AMBIGUATIONS: &str = "ambiguations of hierarchies";
 const CONTROLS: &str = "surface states with a control surface";
 const UNOPTIMISED: &str = "switches of Wa_1808121037";
 const OPTIMISED: &str = "switches back";
+const LINES: &str = "surface states with a control surface that compresses";
 const PAGES: &str = "surface states of images whose pages have control surfaces";
 const COLOUR_CLEARS: &str = "fast clears of colours";
 const COLOUR_RESOLVES: &str = "resolves of colours";
@@ -71,6 +72,7 @@ fn count(record: &Record, seen: &mut Seen) {
                 let of_pages = is_set("Clear Value Address Enable");
                 let is_control = matches!(&mode[..], "AUX_CCS_D" | "AUX_CCS_E") && !of_pages;
                 add(CONTROLS, is_control);
+                add(LINES, is_control && mode == "AUX_CCS_E");
                 add(PAGES, of_pages && mode == "AUX_CCS_E");
                 seen.surfaces.push(text(d, "Surface Base Address"));
                 if is_control {
@@ -84,8 +86,8 @@ fn count(record: &Record, seen: &mut Seen) {
 }
 
 /// Counts of what the driver submits for cases.
-fn counts(gpu: &str, name: &str, cases: &[&str]) -> BTreeMap<&'static str, u32> {
-    let (folder, output) = intel::capture(gpu, &format!("compression-{name}-{gpu}"), cases);
+fn counts(gpu: &str, name: &str, cases: &[&str], debug: &str) -> BTreeMap<&'static str, u32> {
+    let (folder, output) = intel::capture(gpu, &format!("compression-{name}-{gpu}"), cases, debug);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let mut seen = Seen::default();
@@ -108,7 +110,7 @@ fn counts(gpu: &str, name: &str, cases: &[&str]) -> BTreeMap<&'static str, u32> 
 }
 
 fn check(gpu: &str) {
-    let optimal = |name: &str, case: &str| counts(gpu, name, &["--layouts", "optimal", case]);
+    let optimal = |name: &str, case: &str| counts(gpu, name, &["--layouts", "optimal", case], "");
     // Cleared once to the depth of clear blocks, and read by a copy: an ambiguation before, a resolve after.
     let depth = optimal("depth", "passes/layers_depth32");
     let of = |all: &BTreeMap<_, u32>, what| all.get(what).copied().unwrap_or(0);
@@ -135,12 +137,24 @@ fn check(gpu: &str) {
         assert!(of(&colours, PAGES) >= 8, "{gpu} {colours:?}");
         assert_eq!(of(&colours, COLOUR_RESOLVES), 0, "{gpu} {colours:?}");
     } else {
-        // Clear blocks are only for attachments: they are resolved before the copies that read them.
+        // Colours of clear blocks other than zero are only for attachments: they are resolved before the copies that read them, through
+        // the control surface.
         assert!(of(&colours, COLOUR_RESOLVES) > 0, "{gpu} {colours:?}");
-        assert!(of(&colours, CONTROLS) >= 8, "{gpu} {colours:?}");
+        assert!(of(&colours, LINES) >= 8, "{gpu} {colours:?}");
+        assert!(of(&colours, CONTROL_CLEARS) > 0, "{gpu} {colours:?}");
     }
+    // In the general layout, colours stay compressed, and nothing is resolved.
+    let general = counts(gpu, "general-colours", &["target/several_compressed"], "");
+    let compressed = of(&general, if gpu == "tgl" { PAGES } else { LINES });
+    assert!(compressed >= 8, "{gpu} {general:?}");
+    assert_eq!(of(&general, COLOUR_RESOLVES), 0, "{gpu} {general:?}");
+    // Nothing is compressed if that is asked for.
+    let cases = ["--layouts", "optimal", "target/several_compressed", "passes/depth_resolved"];
+    let plain = counts(gpu, "plain", &cases, "nocompress");
+    let of_plain = [HIERARCHIES, CLEARS, CONTROLS, PAGES, COLOUR_CLEARS, CONTROL_CLEARS];
+    assert_eq!(of_plain.map(|what| of(&plain, what)), [0; 6], "{gpu} {plain:?}");
     // In the general layout, other commands reach the depths, too.
-    let general = counts(gpu, "general", &["passes/layers_depth32"]);
+    let general = counts(gpu, "general", &["passes/layers_depth32"], "");
     let of_depth = [HIERARCHIES, CLEARS, RESOLVES, AMBIGUATIONS].map(|what| of(&general, what));
     assert_eq!(of_depth, [0; 4], "{gpu} {general:?}");
 }

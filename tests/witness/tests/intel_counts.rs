@@ -51,7 +51,7 @@ fn expected(name: &str) -> Vec<&'static str> {
 /// Commands of the batches of a case, in order, and whether each is a draw of [`one_state`].
 fn commands(gpu: &str, case: &str) -> Vec<(&'static str, bool)> {
     let name = format!("counts-{gpu}-{}", case.replace('/', "-"));
-    let (folder, output) = intel::capture(gpu, &name, &[case]);
+    let (folder, output) = intel::capture(gpu, &name, &[case], "");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let mut all = Vec::new();

@@ -3,21 +3,25 @@
 //!
 //! source: Mesa, anv_image.c (`anv_layout_to_aux_state`), genX_cmd_buffer.c (`transition_depth_buffer`)
 
+use tepui_format::Format;
 use tepui_intel_chips::Generation;
-use tepui_intel_layout::{Y_TILED_GEN12_RC_CCS, surface_format};
+use tepui_intel_layout::{Y_TILED_CCS, Y_TILED_GEN12_RC_CCS, surface_format};
 use tepui_vulkan::backend::{ImageInfo, ViewFormats};
+use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::vk;
-use tepui_vulkan::vk::{ImageCreateFlags as Flags, ImageLayout as Api, ImageUsageFlags as Usage};
+use tepui_vulkan::vk::{ImageCreateFlags as Create, ImageLayout as Api, ImageUsageFlags as Usage};
 
 use crate::format;
 
 /// Whether an image may have an auxiliary surface: its pixels are only reached by commands, in layouts that barriers announce.
+/// `TEPUI_DEBUG=nocompress` takes them from all images but those whose modifier has one.
 pub fn is_allowed(info: &ImageInfo) -> bool {
-    let sparse = Flags::SPARSE_BINDING | Flags::SPARSE_RESIDENCY | Flags::SPARSE_ALIASED;
-    !info.linear
+    let sparse = Create::SPARSE_BINDING | Create::SPARSE_RESIDENCY | Create::SPARSE_ALIASED;
+    !debug::flags().contains(Flags::NO_COMPRESSION)
+        && !info.linear
         && info.modifier.is_none()
         && !info.usage.contains(Usage::HOST_TRANSFER)
-        && !info.flags.intersects(sparse | Flags::ALIAS | Flags::DISJOINT)
+        && !info.flags.intersects(sparse | Create::ALIAS | Create::DISJOINT)
 }
 
 /// Whether an image of depth has a hierarchical buffer. Those with levels have none: Gen9 wants levels of whole blocks.
@@ -37,25 +41,56 @@ pub fn has_sample_control(info: &ImageInfo) -> bool {
         && !info.usage.contains(Usage::STORAGE)
 }
 
-/// Whether cache lines of colours of an image are compressed (CCS_E) on Gen12: the units that reach it know its control surface in all
-/// layouts. Typed messages do not write it, and views have formats that may be compressed.
-/// source: Mesa, anv_image.c (`anv_formats_ccs_e_compatible`), where images of storage are compressed, too, if atomics cannot reach them
-pub fn has_page_control(info: &ImageInfo) -> bool {
-    let is_shared = info.modifier == Some(Y_TILED_GEN12_RC_CCS);
-    (is_shared || is_allowed(info) && info.usage.contains(Usage::COLOR_ATTACHMENT))
+/// The modifier of images in Y tiles with compressed cache lines.
+pub fn modifier(generation: Generation) -> u64 {
+    match generation {
+        Generation::Gen9 => Y_TILED_CCS,
+        Generation::Gen12 => Y_TILED_GEN12_RC_CCS,
+    }
+}
+
+/// Whether an image is shared with its control surface.
+pub fn is_shared(generation: Generation, info: &ImageInfo) -> bool {
+    info.modifier == Some(modifier(generation))
+}
+
+/// Whether typed messages may reach the compressed cache lines of an image: on Gen12, all but atomic operations, which its formats must
+/// not have.
+/// source: Mesa, anv_image.c (`anv_formats_ccs_e_compatible`, `image_may_use_r32_view`)
+fn may_be_stored(generation: Generation, info: &ImageInfo) -> bool {
+    let has_atomics =
+        |f: Format| matches!(f, Format::R32_UINT | Format::R32_SINT | Format::R32_SFLOAT);
+    let listed = match &info.views {
+        ViewFormats::Listed(list) => list.iter().flatten().any(|&f| has_atomics(f)),
+        _ => false,
+    };
+    generation == Generation::Gen12
+        && info.modifier.is_none()
+        && !has_atomics(info.format)
+        && !listed
+}
+
+/// Whether cache lines of colours of an image are compressed (CCS_E): the units that reach it know its control surface in all
+/// layouts, and views have formats that may be compressed in the same way.
+/// source: Mesa, anv_image.c (`anv_formats_ccs_e_compatible`)
+pub fn has_line_control(generation: Generation, info: &ImageInfo) -> bool {
+    let fits = |f| format::is_compressed_as(generation, f, info.format);
+    (is_shared(generation, info)
+        || is_allowed(info) && info.usage.contains(Usage::COLOR_ATTACHMENT))
         && info.samples == 1
-        && info.image_type == vk::ImageType::_2D
-        && !info.usage.intersects(Usage::STORAGE | Usage::HOST_TRANSFER)
-        && format::is_compressible(info.format)
+        && info.image_type != vk::ImageType::_1D
+        && !info.usage.contains(Usage::HOST_TRANSFER)
+        && (!info.usage.contains(Usage::STORAGE) || may_be_stored(generation, info))
+        && fits(info.format)
         && match &info.views {
             ViewFormats::Own => true,
             ViewFormats::Any => false,
-            ViewFormats::Listed(list) => list.iter().flatten().all(|&f| format::is_compressible(f)),
+            ViewFormats::Listed(list) => list.iter().flatten().all(|&f| fits(f)),
         }
 }
 
-/// Whether blocks of colours of an image may be clear (CCS_D) on Gen9, where attachments use its control surface in the layouts of colour
-/// attachments alone. Images with levels or layers are plain.
+/// Whether blocks of colours of an image whose cache lines are not compressed may be clear (CCS_D) on Gen9, where attachments use its
+/// control surface in the layouts of colour attachments alone. Images with levels or layers are plain.
 /// source: Mesa, isl_format.c (`isl_format_supports_ccs_d`), anv_image.c (`anv_layout_to_aux_state`)
 pub fn has_clear_control(info: &ImageInfo) -> bool {
     is_allowed(info)
@@ -67,7 +102,8 @@ pub fn has_clear_control(info: &ImageInfo) -> bool {
         && format::hw(info.format).is_some_and(|hw| hw.row.has(false, surface_format::Use::Render))
 }
 
-/// Whether blocks of an image with such a control surface may be clear in a layout; in others, the image holds all pixels.
+/// Whether blocks of an image on Gen9 may have any clear colour in a layout. In others, those of images with compressed cache lines may
+/// be clear to zero alone, which the surface states of all units say, and those of other images may not be clear.
 pub fn may_be_clear(layout: Api) -> bool {
     matches!(layout, Api::COLOR_ATTACHMENT_OPTIMAL | Api::ATTACHMENT_OPTIMAL)
 }

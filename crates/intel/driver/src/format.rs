@@ -5,11 +5,13 @@ use std::sync::LazyLock;
 
 use tepui_format::{Encoding, Format, Plane};
 use tepui_intel_chips::Generation;
+use tepui_intel_layout::Tiling;
 use tepui_intel_layout::surface_format::{self, SurfaceFormat, Use};
-use tepui_intel_layout::{Tiling, Y_TILED_GEN12_RC_CCS};
 use tepui_intel_packets::surface::ShaderChannelSelect as Channel;
 use tepui_vulkan::backend::FormatFeatures;
 use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F};
+
+use crate::compression;
 
 /// Format of surfaces whose elements are bytes. source: Mesa, isl.h (`ISL_FORMAT_RAW`)
 pub const RAW: u32 = 0x1ff;
@@ -195,7 +197,7 @@ pub fn features(generation: Generation, f: Format) -> FormatFeatures {
 }
 
 /// The layouts in which images of a format may be shared, as DRM format modifiers, and the features of such images: rows of all
-/// that may be rows, tiles of colours that are one plane of texels, on Gen12 also compressed ones.
+/// that may be rows, tiles of colours that are one plane of texels, also compressed ones.
 pub fn modifiers(generation: Generation, f: Format) -> Vec<(u64, F)> {
     let all = features(generation, f);
     let info = f.info();
@@ -208,18 +210,51 @@ pub fn modifiers(generation: Generation, f: Format) -> Vec<(u64, F)> {
         | F::STORAGE_IMAGE_ATOMIC
         | F::STORAGE_READ_WITHOUT_FORMAT
         | F::STORAGE_WRITE_WITHOUT_FORMAT;
-    let compressed = match is_compressible(f) && generation == Generation::Gen12 {
+    let compressed = match is_compressible(generation, f) {
         true => tiled.difference(storage | F::HOST_IMAGE_TRANSFER),
         false => F::empty(),
     };
     let list = [(Tiling::Linear, all.linear), (Tiling::X, tiled), (Tiling::Y, tiled)];
     let plain = list.into_iter().filter_map(|(t, f)| Some((t.drm_modifier()?, f)));
-    plain.chain([(Y_TILED_GEN12_RC_CCS, compressed)]).filter(|m| !m.1.is_empty()).collect()
+    let compressed = (compression::modifier(generation), compressed);
+    plain.chain([compressed]).filter(|m| !m.1.is_empty()).collect()
 }
 
-/// Whether cache lines of colours of a format may be compressed on Gen12.
-pub fn is_compressible(f: Format) -> bool {
-    hw(f).is_some_and(|hw| hw.row.has(true, Use::Compress) && !is_padded(f))
+/// Whether cache lines of colours of a format may be compressed.
+pub fn is_compressible(generation: Generation, f: Format) -> bool {
+    let is_gen12 = generation == Generation::Gen12;
+    hw(f).is_some_and(|hw| hw.row.has(is_gen12, Use::Compress) && !is_padded(f))
+}
+
+/// Whether views of a format may see the compressed cache lines of an image of another. Gen9 compresses by the bits of channels; Gen12
+/// has the format of the image in the table of control surfaces.
+///
+/// source: Mesa, isl_format.c (`isl_formats_are_ccs_e_compatible`)
+pub fn is_compressed_as(generation: Generation, f: Format, of: Format) -> bool {
+    let all = [f, of].iter().all(|&f| is_compressible(generation, f));
+    all && (generation == Generation::Gen12 || channel_bits(f) == channel_bits(of))
+}
+
+/// Bits of red, green, blue and alpha; none if a format is not plain.
+fn channel_bits(f: Format) -> Option<[u8; 4]> {
+    use tepui_format::Component as C;
+    let Encoding::Plain(channels) = &f.info().encoding else { return None };
+    Some([C::R, C::G, C::B, C::A].map(|c| channels.get(c).map_or(0, |c| c.bits)))
+}
+
+/// The format of unsigned numbers as which copies see the texels of an image with compressed cache lines on Gen9.
+///
+/// source: Mesa, blorp_blit.c (`get_ccs_compatible_uint_format`)
+pub fn compressed_words(f: Format) -> Option<Format> {
+    let all = [
+        Format::R8G8B8A8_UINT,
+        Format::R16G16_UINT,
+        Format::R32_UINT,
+        Format::R16G16B16A16_UINT,
+        Format::R32G32_UINT,
+        Format::R32G32B32A32_UINT,
+    ];
+    all.into_iter().find(|&words| is_compressed_as(Generation::Gen9, words, f))
 }
 
 /// Features of images of a colour format.
@@ -284,6 +319,23 @@ fn stores(f: Format, has: &impl Fn(Use) -> bool, plain: F, atomic: F) -> F {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn compressed_formats_have_words_of_the_same_channels() {
+        let mut count = 0;
+        for f in Format::all().filter(|&f| is_compressible(Generation::Gen9, f)) {
+            let words = compressed_words(f).unwrap_or_else(|| panic!("{f}"));
+            assert_eq!(words.info().block.bytes, f.info().block.bytes, "{f}");
+            count += 1;
+        }
+        assert!(count > 20, "{count}");
+        let is = |generation, a, b| is_compressed_as(generation, a, b);
+        let (words, small) = (Format::R32_UINT, Format::R8G8B8A8_UNORM);
+        assert!(!is(Generation::Gen9, words, small) && is(Generation::Gen12, words, small));
+        assert!(is(Generation::Gen9, Format::B8G8R8A8_UNORM, small));
+        // source: Mesa, isl_format.c: Gen9 does not compress sRGB
+        assert!(!is(Generation::Gen9, Format::R8G8B8A8_SRGB, small));
+    }
 
     #[test]
     fn packed_formats_are_their_mirrored_names() {

@@ -7,7 +7,6 @@ use tepui_intel_chips::Generation;
 use tepui_intel_layout::aux::{Aux, AuxKind, PAGE_B as TABLE_PAGE_B, PAGE_CCS_B, page_format};
 use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
-    Y_TILED_GEN12_RC_CCS,
 };
 use tepui_vulkan::backend::{
     ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource,
@@ -37,6 +36,8 @@ pub struct Auxiliary {
     pub offset: u64,
     /// First byte of the colours of clear blocks, from that of the plane on; 0 if there are none.
     pub clear_offset: u64,
+    /// Cache lines are compressed; without, blocks of colours are clear or plain.
+    pub compresses: bool,
 }
 
 /// The layout of an image.
@@ -74,8 +75,9 @@ const LINEAR_ALIGNMENT: u64 = 16;
 const SHARED: [Tiling; 3] = [Tiling::Y, Tiling::X, Tiling::Linear];
 
 /// The modifier of a list that suits an image best.
-pub fn best_modifier(info: &ImageInfo, list: &[u64]) -> Option<u64> {
-    let compressed = [Y_TILED_GEN12_RC_CCS].into_iter().filter(|_| is_shared_compressed(info));
+pub fn best_modifier(generation: Generation, info: &ImageInfo, list: &[u64]) -> Option<u64> {
+    let compressed = [compression::modifier(generation)].into_iter();
+    let compressed = compressed.filter(|_| may_be_shared_compressed(generation, info));
     let plain = SHARED.iter().filter(|&&t| is_usable(info, t)).filter_map(|t| t.drm_modifier());
     compressed.chain(plain).find(|m| list.contains(m))
 }
@@ -86,9 +88,10 @@ fn is_usable(info: &ImageInfo, tiling: Tiling) -> bool {
 }
 
 /// Whether an image may be shared with a control surface.
-fn is_shared_compressed(info: &ImageInfo) -> bool {
-    let shared = ImageInfo { modifier: Some(Y_TILED_GEN12_RC_CCS), ..*info };
-    (info.levels, info.layers) == (1, 1) && compression::has_page_control(&shared)
+fn may_be_shared_compressed(generation: Generation, info: &ImageInfo) -> bool {
+    let shared = ImageInfo { modifier: Some(compression::modifier(generation)), ..*info };
+    (info.levels, info.layers, info.image_type) == (1, 1, vk::ImageType::_2D)
+        && compression::has_line_control(generation, &shared)
 }
 
 /// An error of a layout that the application gives with a modifier.
@@ -97,11 +100,16 @@ fn bad_plane(why: String) -> Error {
 }
 
 /// Checks the location of the control surface of a shared image against the one that the hardware will use; returns its first byte.
-/// source: drm_fourcc.h, `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`: 64 bytes for four tiles, which its pitch counts
+/// source: drm_fourcc.h, `I915_FORMAT_MOD_Y_TILED_CCS`: Y tiles; `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`: 64 bytes for four tiles, which
+/// its pitch counts
 fn check_control(plane: &Plane, p: ExplicitPlane, surface: &Aux) -> Result<u64> {
-    let pitch = control_pitch(&plane.layout);
+    let pitch = control_pitch(&plane.layout, surface);
     let is_after = p.offset >= plane.offset.saturating_add(plane.layout.size_B);
-    if !is_after || !p.offset.is_multiple_of(PAGE_CCS_B) {
+    let alignment = match surface.what {
+        AuxKind::CcsOfPages => PAGE_CCS_B,
+        _ => ALIGNMENT,
+    };
+    if !is_after || !p.offset.is_multiple_of(alignment) {
         return Err(bad_plane(format!("a control surface at {}", p.offset)));
     }
     if p.row_pitch != 0 && p.row_pitch != pitch {
@@ -111,9 +119,12 @@ fn check_control(plane: &Plane, p: ExplicitPlane, surface: &Aux) -> Result<u64> 
     end.map(|_| p.offset).ok_or_else(|| bad_plane(format!("a control surface at {}", p.offset)))
 }
 
-/// Bytes of the control surface of a row of tiles.
-fn control_pitch(l: &Layout) -> u64 {
-    l.row_pitch_B / 512 * 64
+/// Bytes of a row of a control surface: of its own tiles, or for a row of the image's.
+fn control_pitch(l: &Layout, surface: &Aux) -> u64 {
+    match surface.what {
+        AuxKind::CcsOfPages => l.row_pitch_B / 512 * 64,
+        _ => surface.row_pitch_B,
+    }
 }
 
 /// Checks the location of a plane that the application has laid out against the layout that the hardware will use.
@@ -144,8 +155,7 @@ fn check_explicit(l: &Layout, p: ExplicitPlane) -> Result<()> {
 }
 
 fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Tiling> {
-    let is_compressed = info.modifier == Some(Y_TILED_GEN12_RC_CCS);
-    if generation == Generation::Gen12 && is_compressed && is_shared_compressed(info) {
+    if compression::is_shared(generation, info) && may_be_shared_compressed(generation, info) {
         return Ok(Tiling::Y);
     }
     if let Some(modifier) = info.modifier {
@@ -170,10 +180,11 @@ fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Ti
 /// The kind of auxiliary surface that a plane of an image has.
 fn kind(generation: Generation, info: &ImageInfo, format: Format) -> Option<AuxKind> {
     match ImageKind::of(format)? {
-        ImageKind::Colour
-            if generation == Generation::Gen12 && compression::has_page_control(info) =>
-        {
-            Some(AuxKind::CcsOfPages)
+        ImageKind::Colour if compression::has_line_control(generation, info) => {
+            Some(match generation {
+                Generation::Gen9 => AuxKind::Ccs,
+                Generation::Gen12 => AuxKind::CcsOfPages,
+            })
         }
         ImageKind::Colour
             if generation == Generation::Gen9 && compression::has_clear_control(info) =>
@@ -193,7 +204,8 @@ impl Image {
     /// When the hardware has no such image.
     pub fn new(generation: Generation, info: &ImageInfo) -> Result<Image> {
         let list = format::planes(info.format);
-        let is_shared = info.modifier == Some(Y_TILED_GEN12_RC_CCS);
+        let is_shared = compression::is_shared(generation, info);
+        let compresses = compression::has_line_control(generation, info);
         let count = list.len() + usize::from(is_shared);
         if let Some(e) = info.explicit.filter(|e| e.count as usize != count) {
             return Err(bad_plane(format!("{} layouts for {count} planes", e.count)));
@@ -262,7 +274,7 @@ impl Image {
                     clear_offset = size - plane.offset;
                     size += 2 * CLEAR_COLOUR_B;
                 }
-                plane.auxiliary = Some(Auxiliary { surface, offset, clear_offset });
+                plane.auxiliary = Some(Auxiliary { surface, offset, clear_offset, compresses });
             }
         }
         Ok(Image { planes, size, mapping: OnceLock::new() })
@@ -321,14 +333,34 @@ impl Image {
         self.planes[0].auxiliary.as_ref()
     }
 
-    /// The control surface of the image's blocks, which attachments use where these may be clear.
-    pub fn clear_control(&self) -> Option<&Auxiliary> {
+    /// The control surface of the image's blocks on Gen9.
+    pub fn block_control(&self) -> Option<&Auxiliary> {
         self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::Ccs)
+    }
+
+    /// That of an image whose cache lines are not compressed, which attachments use where blocks may be clear.
+    pub fn clear_control(&self) -> Option<&Auxiliary> {
+        self.block_control().filter(|a| !a.compresses)
+    }
+
+    /// That of an image whose cache lines are compressed.
+    pub fn line_control(&self) -> Option<&Auxiliary> {
+        self.block_control().filter(|a| a.compresses)
+    }
+
+    /// Whether cache lines of the image's colours are compressed, so that memory does not hold texels.
+    pub fn is_compressed(&self) -> bool {
+        self.page_control().or_else(|| self.line_control()).is_some()
     }
 
     /// The auxiliary surface that all units use with the colours of the first plane, in all layouts.
     pub fn control(&self) -> Option<&Auxiliary> {
-        self.sample_control().or_else(|| self.page_control())
+        self.sample_control().or_else(|| self.page_control()).or_else(|| self.line_control())
+    }
+
+    /// The control surface that is a plane of its own of a shared image.
+    fn control_plane(&self) -> Option<&Auxiliary> {
+        self.page_surface().or_else(|| self.line_control())
     }
 
     /// The hierarchical depth buffer of the first plane.
@@ -350,7 +382,7 @@ impl Image {
     /// The plane that holds an aspect.
     pub fn plane(&self, aspect: vk::ImageAspectFlags) -> usize {
         use vk::ImageAspectFlags as A;
-        if aspect == A::MEMORY_PLANE_1_EXT && self.page_surface().is_some() {
+        if aspect == A::MEMORY_PLANE_1_EXT && self.control_plane().is_some() {
             return 1;
         }
         let n = match aspect {
@@ -369,8 +401,8 @@ impl Image {
 
     /// Location of a level of a layer in a plane: linear images have rows, of tiled ones only pitches are told.
     pub fn subresource(&self, plane: usize, level: u32, layer: u32) -> Subresource {
-        if let (1, Some(control)) = (plane, self.page_surface()) {
-            let pitch = control_pitch(&self.planes[0].layout);
+        if let (1, Some(control)) = (plane, self.control_plane()) {
+            let pitch = control_pitch(&self.planes[0].layout, &control.surface);
             return Subresource {
                 offset: control.offset,
                 size: control.surface.size_B,
@@ -420,6 +452,7 @@ impl Image {
 
 #[cfg(test)]
 mod tests {
+    use tepui_intel_layout::{Y_TILED_CCS, Y_TILED_GEN12_RC_CCS};
     use tepui_vulkan::backend::{ExplicitPlanes, ViewFormats};
     use vk::ImageUsageFlags as Usage;
 
@@ -476,7 +509,17 @@ mod tests {
         let of = info(Format::R8G8B8A8_UNORM, [1920, 1080, 1], usage);
         // source: Mesa, isl.c: 240 by 270 elements of 8 by 4 pixels, in tiles of 128 by 128 elements, 128 bytes by 32 rows.
         let image = Image::new(Generation::Gen9, &of).unwrap();
-        let control = image.clear_control().unwrap();
+        let control = image.line_control().unwrap();
+        // Images of storage and of formats that are not compressed have clear blocks alone.
+        for clear in [
+            ImageInfo { usage: usage | Usage::STORAGE, ..of },
+            ImageInfo { format: Format::R8G8B8A8_SRGB, ..of },
+            ImageInfo { views: ViewFormats::Any, ..of },
+        ] {
+            let image = Image::new(Generation::Gen9, &clear).unwrap();
+            let clears = image.clear_control().unwrap();
+            assert_eq!(clears.surface, control.surface, "{clear:?}");
+        }
         assert_eq!((control.surface.row_pitch_B, control.surface.size_B), (256, 3 * 32 * 256));
         assert_eq!(control.offset, image.planes[0].layout.size_B);
         assert_eq!(image.alignment(), ALIGNMENT);
@@ -488,9 +531,18 @@ mod tests {
         assert_eq!(image.size, control.clear_offset + 2 * CLEAR_COLOUR_B);
         // Nothing uses it before its pages are mapped.
         assert!(image.page_control().is_none());
+        for compressed in [
+            ImageInfo { usage: usage | Usage::STORAGE, ..of },
+            ImageInfo { image_type: vk::ImageType::_3D, extent: [64, 64, 7], ..of },
+        ] {
+            let image = Image::new(Generation::Gen12, &compressed).unwrap();
+            assert!(image.planes[0].auxiliary.is_some(), "{compressed:?}");
+        }
         for plain in [
             ImageInfo { usage: Usage::SAMPLED, ..of },
             ImageInfo { views: ViewFormats::Any, usage: usage | Usage::STORAGE, ..of },
+            // Atomic operations may reach it.
+            ImageInfo { format: Format::R32_UINT, usage: usage | Usage::STORAGE, ..of },
             ImageInfo { flags: vk::ImageCreateFlags::ALIAS, ..of },
             ImageInfo { usage: usage | Usage::HOST_TRANSFER, ..of },
         ] {
@@ -560,12 +612,31 @@ mod tests {
         assert!(both(0, 0x8140).is_err() && of(modifier, plane(0, 512)).is_err());
         let shared = of(modifier, None).unwrap();
         assert_eq!((shared.alignment(), shared.clear_colour()), (64 << 10, None));
-        assert_eq!(best_modifier(&plain, &[0, vendor | 2, modifier]), Some(modifier));
+        let best = |info: &ImageInfo, list: &[u64]| best_modifier(Generation::Gen12, info, list);
+        assert_eq!(best(&plain, &[0, vendor | 2, modifier]), Some(modifier));
         let many = ImageInfo { levels: 2, ..plain };
-        assert_eq!(best_modifier(&many, &[modifier, 0]), Some(0));
-        assert_eq!(best_modifier(&plain, &[0, vendor | 2, 7]), Some(vendor | 2));
+        assert_eq!(best(&many, &[modifier, 0]), Some(0));
+        assert_eq!(best(&plain, &[0, vendor | 2, 7]), Some(vendor | 2));
         let row = ImageInfo { image_type: vk::ImageType::_1D, ..plain };
-        assert_eq!(best_modifier(&row, &[vendor | 2, 0]), Some(0));
-        assert_eq!(best_modifier(&plain, &[7]), None);
+        assert_eq!(best(&row, &[vendor | 2, 0]), Some(0));
+        assert_eq!(best(&plain, &[7]), None);
+        // On Gen9 the control surface has tiles of its own: one for up to 1024 by 512 pixels of 32 bits.
+        let skylake = |explicit| {
+            let info = ImageInfo { modifier: Some(Y_TILED_CCS), explicit, ..plain };
+            Image::new(Generation::Gen9, &info)
+        };
+        let image = skylake(None).unwrap();
+        let at = image.subresource(image.plane(vk::ImageAspectFlags::MEMORY_PLANE_1_EXT), 0, 0);
+        assert_eq!((at.offset, at.row_pitch, at.size), (0x6000, 128, 0x1000));
+        let planes = |pitch, at| {
+            let main = ExplicitPlane { row_pitch: 384, ..ExplicitPlane::default() };
+            let control = ExplicitPlane { offset: at, row_pitch: pitch, ..main };
+            skylake(Some(ExplicitPlanes { count: 2, planes: [main, control, main] }))
+        };
+        assert_eq!(planes(128, 0x8000).unwrap().size, 0x9000);
+        assert!(planes(256, 0x8000).is_err() && planes(128, 0x8100).is_err());
+        assert!(skylake(plane(0, 384)).is_err());
+        let list = [0, vendor | 2, Y_TILED_CCS];
+        assert_eq!(best_modifier(Generation::Gen9, &plain, &list), Some(Y_TILED_CCS));
     }
 }

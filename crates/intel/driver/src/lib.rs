@@ -43,7 +43,6 @@ use std::sync::Arc;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_intel_chips::Chip;
-use tepui_intel_layout::Y_TILED_GEN12_RC_CCS;
 use tepui_vulkan::backend::{
     Addresses, Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
     MAX_QUERY_VALUES, MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory,
@@ -131,8 +130,8 @@ impl Backend for Intel {
         format::modifiers(physical.chip.generation, format)
     }
 
-    fn has_control_plane(_physical: &Physical, modifier: u64) -> bool {
-        modifier == Y_TILED_GEN12_RC_CCS
+    fn has_control_plane(physical: &Physical, modifier: u64) -> bool {
+        modifier == compression::modifier(physical.chip.generation)
     }
 
     fn open(physical: &Arc<Physical>, queues: &[QueueRequest]) -> Result<Arc<Device>> {
@@ -218,8 +217,8 @@ impl Backend for Intel {
         0
     }
 
-    fn best_modifier(_device: &Arc<Device>, info: &ImageInfo, list: &[u64]) -> Option<u64> {
-        image::best_modifier(info, list)
+    fn best_modifier(device: &Arc<Device>, info: &ImageInfo, list: &[u64]) -> Option<u64> {
+        image::best_modifier(device.generation(), info, list)
     }
 
     fn image(device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {

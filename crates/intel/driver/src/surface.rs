@@ -132,7 +132,7 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         Role::Target => (level, 0),
         _ => (levels.max(1) - 1, level),
     };
-    let auxiliary = p.auxiliary.map(|a| (a, mode(generation, a.surface.what)));
+    let auxiliary = p.auxiliary.map(|a| mode(generation, a));
     // A table leads from pages to their control surface.
     let in_state = p.auxiliary.filter(|a| a.surface.what != AuxKind::CcsOfPages);
     let clear =
@@ -176,7 +176,7 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         shader_channel_select_alpha: p.swizzle[3],
         mocs: u32::from(mocs(generation)),
         surface_base_address: p.address,
-        auxiliary_surface_mode: auxiliary.map_or(AuxiliarySurfaceMode::AuxNone, |a| a.1),
+        auxiliary_surface_mode: auxiliary.unwrap_or(AuxiliarySurfaceMode::AuxNone),
         auxiliary_surface_base_address: in_state.map_or(0, |a| p.address + a.offset),
         auxiliary_surface_pitch: in_state
             .map_or(0, |a| (a.surface.row_pitch_B / AUXILIARY_TILE_B - 1) as u32),
@@ -200,8 +200,9 @@ fn is_words(number: u32, l: &Layout) -> bool {
 const AUXILIARY_TILE_B: u64 = 128;
 
 /// The mode of an auxiliary surface. source: Mesa, isl_surface_state.c (`isl_encode_aux_mode`)
-fn mode(generation: Generation, kind: AuxKind) -> AuxiliarySurfaceMode {
-    match (generation, kind) {
+fn mode(generation: Generation, a: &Auxiliary) -> AuxiliarySurfaceMode {
+    match (generation, a.surface.what) {
+        (Generation::Gen9, AuxKind::Ccs) if a.compresses => AuxiliarySurfaceMode::AuxCcsE,
         (Generation::Gen9, AuxKind::Mcs | AuxKind::Ccs) => AuxiliarySurfaceMode::AuxCcsD,
         (Generation::Gen12, AuxKind::Mcs | AuxKind::Ccs) | (_, AuxKind::CcsOfPages) => {
             AuxiliarySurfaceMode::AuxCcsE

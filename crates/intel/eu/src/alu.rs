@@ -306,7 +306,11 @@ pub fn mac(t: &mut Thread, op: &Op) -> Done {
 }
 
 /// Completes a product that `mul` began with the low 16 bits of source 1: adds the product with the high
-/// ones; the upper half goes to the destination, the lower stays in the accumulator.
+/// ones. If the accumulator is written, it gets the lower half, and the destination the upper one; else the destination
+/// gets the lower half.
+///
+/// source: Intel's graphics compiler, BinaryEncodingIGA.cpp: such a `mach` without AccWrCtrl is `macl` where the two have names;
+/// for Tiger Lake it multiplies 32-bit integers with `mul` and it
 #[inline(always)]
 pub fn mach(t: &mut Thread, op: &Op) -> Done {
     let mut a = load::<i64>(t, op, 0)?;
@@ -315,12 +319,14 @@ pub fn mach(t: &mut Thread, op: &Op) -> Done {
     for i in 0..usize::from(op.n) {
         let lane = t.accumulator_lane(op, i, false);
         let product = a[i].wrapping_mul(b[i] >> 16 << 16).wrapping_add(t.accumulator(lane));
-        if mask >> i & 1 != 0 {
+        if mask >> i & 1 != 0 && op.acc_write {
             t.set_accumulator(lane, product);
         }
-        a[i] = match op.dst.ty {
-            Type::UD => (product as u64 >> 32) as i64,
-            _ => product >> 32,
+        a[i] = match (op.acc_write, op.dst.ty) {
+            (true, Type::UD) => (product as u64 >> 32) as i64,
+            (true, _) => product >> 32,
+            (false, Type::UD) => i64::from(product as u32),
+            (false, _) => i64::from(product as i32),
         };
     }
     finish_masked(

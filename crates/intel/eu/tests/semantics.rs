@@ -147,6 +147,18 @@ fn wide_products() {
          mach(8) g11<1>D g3<8,8,1>D g5<8,8,1>D { align1 2Q AccWrEnable };",
         |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32,
     );
+    // Low halves, as Intel's graphics compiler computes them for Tiger Lake: nothing is left in the accumulator.
+    for ty in ["D", "UD"] {
+        binary(
+            &format!(
+                "mul(8) acc0<1>{ty} g2<8,8,1>{ty} g4<16,8,2>UW {{ align1 1Q }};
+                 mach(8) g10<1>{ty} g2<8,8,1>{ty} g4<8,8,1>{ty} {{ align1 1Q }};
+                 mul(8) acc0<1>{ty} g3<8,8,1>{ty} g5<16,8,2>UW {{ align1 2Q }};
+                 mach(8) g11<1>{ty} g3<8,8,1>{ty} g5<8,8,1>{ty} {{ align1 2Q }};"
+            ),
+            u32::wrapping_mul,
+        );
+    }
     // 64-bit results.
     let (a, b) = (rotated(0), rotated(3));
     let thread = run(

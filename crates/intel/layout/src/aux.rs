@@ -8,7 +8,7 @@ use tepui_format::info::{Encoding, Numeric};
 use tepui_layout::Dimension;
 
 use crate::layout::may_be_compressed;
-use crate::miptree::MiptreeDesc;
+use crate::miptree::{MiptreeDesc, minify};
 use crate::{ImageKind, Layout, Msaa, Tiling};
 
 /// An auxiliary surface.
@@ -56,6 +56,18 @@ pub const PAGE_CCS_B: u64 = 256;
 /// Bytes and rows of a Y tile, the tiling of all auxiliary surfaces.
 const TILE_B: (u64, u64) = (128, 32);
 
+/// A rectangle of a control surface of cache lines as a surface of words in Y tiles: word and row of the first one, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlWords {
+    /// First word and row.
+    pub origin: [u32; 2],
+    /// Words and rows.
+    pub size: [u32; 2],
+}
+
+/// Bytes of a word of [`ControlWords`].
+pub const CONTROL_WORD_B: u32 = 16;
+
 impl Layout {
     /// The auxiliary surface that the image may have.
     pub fn aux(&self) -> Option<Aux> {
@@ -67,6 +79,41 @@ impl Layout {
             let size_B = self.size_B.div_ceil(PAGE_B) * PAGE_CCS_B;
             return Some(Aux { what: AuxKind::CcsOfPages, row_pitch_B: 0, qpitch_px: 0, size_B });
         }
+        let (what, tree) = self.aux_tree()?;
+        let laid = tree.lay_out();
+        let row_pitch_B = tree.pitch_B(&laid);
+        Some(Aux {
+            what,
+            row_pitch_B,
+            qpitch_px: laid.qpitch_el * tree.block.1,
+            size_B: tree.size_B(&laid, row_pitch_B),
+        })
+    }
+
+    /// The words of the control surface of cache lines that a level of a layer or slice has; `None` if there are none.
+    ///
+    /// source: Mesa, blorp_clear.c (`blorp_ccs_ambiguate`): a cache line of the surface, a word by four rows, is 16 by 16 elements
+    pub fn control_words(&self, level: u32, layer: u32) -> Option<ControlWords> {
+        const LINE_EL: u32 = 16;
+        const LINE_ROWS: u32 = 4;
+        if self.aux()?.what != AuxKind::Ccs {
+            return None;
+        }
+        let (_, tree) = self.aux_tree()?;
+        let laid = tree.lay_out();
+        let &(left, top) = laid.origins_el.get(level as usize)?;
+        let top = top + layer * laid.qpitch_el;
+        let [width, height] = [(tree.width_sa, tree.block.0), (tree.height_sa, tree.block.1)]
+            .map(|(size, block)| minify(size, level).div_ceil(block).div_ceil(LINE_EL));
+        Some(ControlWords {
+            origin: [left / LINE_EL, top / LINE_EL * LINE_ROWS],
+            size: [width, height * LINE_ROWS],
+        })
+    }
+
+    /// The kind and the arrangement of an auxiliary surface that is not found through a table.
+    fn aux_tree(&self) -> Option<(AuxKind, MiptreeDesc)> {
+        let desc = self.desc();
         let shape = &desc.shape;
         let block = shape.format.info().block;
         let layers = match shape.dimension {
@@ -86,7 +133,7 @@ impl Layout {
             tile_B: TILE_B,
         };
         let three = shape.dimension == Dimension::D3;
-        let (what, tree) = match (self.kind, self.msaa, desc.tiling) {
+        Some(match (self.kind, self.msaa, desc.tiling) {
             (ImageKind::Depth, _, Tiling::Y) => {
                 let tile_el = (16, 16);
                 let qpitch_align_el = if three { 16 } else { 1 };
@@ -112,14 +159,6 @@ impl Layout {
                 (AuxKind::Ccs, MiptreeDesc { block, align_el, tile_el, qpitch_align_el, ..tree })
             }
             _ => return None,
-        };
-        let laid = tree.lay_out();
-        let row_pitch_B = tree.pitch_B(&laid);
-        Some(Aux {
-            what,
-            row_pitch_B,
-            qpitch_px: laid.qpitch_el * tree.block.1,
-            size_B: tree.size_B(&laid, row_pitch_B),
         })
     }
 }
@@ -185,6 +224,30 @@ mod tests {
         assert_eq!(Layout::new(&small).unwrap().row_pitch_B, 384);
         let blocks = ImageDesc::new_2d(Format::BC1_RGB_UNORM_BLOCK, Tiling::Y, 70, 50);
         assert_eq!(Layout::of_gen12(&blocks).unwrap().aux(), None);
+    }
+
+    #[test]
+    fn levels_have_words_of_their_control_surface() {
+        let mut desc = ImageDesc::new_2d(Format::R8G8B8A8_UNORM, Tiling::Y, 1000, 600);
+        (desc.shape.levels, desc.shape.layers) = (11, 3);
+        let layout = Layout::new(&desc).unwrap();
+        let aux = layout.aux().unwrap();
+        let row_words = (aux.row_pitch_B / u64::from(CONTROL_WORD_B)) as u32;
+        let rows = (aux.size_B / aux.row_pitch_B) as u32;
+        let mut seen = std::collections::HashSet::new();
+        for (level, layer) in (0..11).flat_map(|level| (0..3).map(move |layer| (level, layer))) {
+            let words = layout.control_words(level, layer).unwrap();
+            let ([x, y], [w, h]) = (words.origin, words.size);
+            assert!(w > 0 && h > 0 && x + w <= row_words && y + h <= rows, "{level} {layer}");
+            // 8 by 4 pixels are an element of two bits, 16 by 16 of which are a line.
+            assert_eq!(w, (1000u32 >> level).max(1).div_ceil(128), "{level}");
+            assert_eq!(h, (600u32 >> level).max(1).div_ceil(64) * 4, "{level}");
+            for word in (y..y + h).flat_map(|y| (x..x + w).map(move |x| (x, y))) {
+                assert!(seen.insert(word), "{level} {layer} {word:?}");
+            }
+        }
+        assert_eq!(layout.control_words(11, 0), None);
+        assert_eq!(Layout::of_gen12(&desc).unwrap().control_words(0, 0), None);
     }
 
     #[test]

@@ -11,6 +11,10 @@ use tepui_tiling::AddressBits;
 /// Gen12. source: drm_fourcc.h, `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`
 pub const Y_TILED_GEN12_RC_CCS: u64 = 0x01 << 56 | 6;
 
+/// The modifier of Y tiles whose cache lines may be compressed on Gen9, with the control surface as a second plane. source: drm_fourcc.h,
+/// `I915_FORMAT_MOD_Y_TILED_CCS`
+pub const Y_TILED_CCS: u64 = 0x01 << 56 | 4;
+
 /// The arrangement of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tiling {

@@ -34,7 +34,7 @@ pub mod surface_format;
 pub mod tail;
 
 pub use copy::MoveError;
-pub use desc::{ImageDesc, ImageKind, Tiling, Y_TILED_GEN12_RC_CCS};
+pub use desc::{ImageDesc, ImageKind, Tiling, Y_TILED_CCS, Y_TILED_GEN12_RC_CCS};
 pub use error::{LayoutError, StrideRule, TilingRule};
 pub use layout::{Layout, Level, Msaa};
 pub use tepui_layout::{

@@ -87,6 +87,32 @@ packet! {
 }
 
 packet! {
+    /// How compute threads access memory.
+    ///
+    // source: Intel's compute runtime, hw_cmds_generated_gen12lp.inl; genxml has it since gen125.xml.
+    pub struct StateComputeMode = "STATE_COMPUTE_MODE", 8 bytes since 120
+    fixed {
+        "DWord Length" Uint [0..8] = 0;
+        "3D Command Sub Opcode" Uint [16..24] = 5;
+        "3D Command Opcode" Uint [24..27] = 1;
+        "Command SubType" Uint [27..29] = 0;
+        "Command Type" Uint [29..32] = 3;
+    }
+    fields {
+        /// Whether accesses bypass coherency with the CPU (1) or with other GPUs' agents (2).
+        force_non_coherent: Uint [35..37] "Force Non-Coherent";
+        /// Binding table alignment.
+        binding_table_alignment: Uint [42..43] "Binding Table Alignment";
+        /// Coherent access L1 cache disable.
+        coherent_access_l1_cache_disable: Bool [44..45] "Coherent Access L1 Cache Disable";
+        /// Disable L1 invalidate for non-L1-cacheable writes.
+        disable_l1_invalidate_for_non_l1_cacheable_writes: Bool [45..46] "Disable L1 Invalidate for non-L1-cacheable Writes";
+        /// The bits of the lower half that the command sets.
+        mask: Hex [48..64] "Mask";
+    }
+}
+
+packet! {
     /// Draws, with three numbers that shaders may read.
     pub struct Primitive3dExtended = "3DPRIMITIVE_EXTENDED", 40 bytes since 120
     fixed {
@@ -669,6 +695,7 @@ packet! {
 /// The tables of this module.
 pub static ALL: &[&PacketInfo] = &[
     StateBaseAddress::INFO,
+    StateComputeMode::INFO,
     Primitive3dExtended::INFO,
     State3dConstantAll::INFO,
     State3dConstantAllData::INFO,

@@ -1,7 +1,8 @@
 //! The memory interface: commands that every engine has, for control of the command stream, registers
 //! and memory.
 //!
-// source: genxml, gen90.xml and those that it imports.
+// source: genxml, gen90.xml and those that it imports; "MMIO Remap Enable", which genxml lacks: Intel's compute runtime,
+// hw_cmds_generated_gen12lp.inl.
 
 use tepui_packets::types::{Address, Bool, Hex, Hex64, Shr, Uint};
 use tepui_packets::{Packet, PacketInfo, bits_enum, packet};
@@ -335,6 +336,8 @@ packet! {
         dword_length: Uint [0..8] "DWord Length";
         /// Byte write disables.
         byte_write_disables: Uint [8..12] "Byte Write Disables";
+        /// The register of the engine that executes the command, if its offset is one of the render engine's.
+        mmio_remap_enable: Bool [17..18] "MMIO Remap Enable" since 120;
         /// Add CS MMIO start offset.
         add_cs_mmio_start_offset: Uint [19..20] "Add CS MMIO Start Offset" since 120;
         /// Offset of the register.
@@ -353,6 +356,8 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
+        /// The register of the engine that executes the command, if its offset is one of the render engine's.
+        mmio_remap_enable: Bool [17..18] "MMIO Remap Enable" since 120;
         /// Add CS MMIO start offset.
         add_cs_mmio_start_offset: Uint [19..20] "Add CS MMIO Start Offset" since 120;
         /// Executes only if the predicate is set.
@@ -425,6 +430,8 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
+        /// The register of the engine that executes the command, if its offset is one of the render engine's.
+        mmio_remap_enable: Bool [17..18] "MMIO Remap Enable" since 120;
         /// Add CS MMIO start offset.
         add_cs_mmio_start_offset: Uint [19..20] "Add CS MMIO Start Offset" since 120;
         /// Add loop variable.
@@ -449,6 +456,10 @@ packet! {
         "Command Type" Uint [29..32] = 0;
     }
     fields {
+        /// The source is a register of the engine that executes the command, if its offset is one of the render engine's.
+        mmio_remap_enable_source: Bool [16..17] "MMIO Remap Enable Source" since 120;
+        /// The destination is a register of the engine that executes the command, if its offset is one of the render engine's.
+        mmio_remap_enable_destination: Bool [17..18] "MMIO Remap Enable Destination" since 120;
         /// Add CS MMIO start offset source.
         add_cs_mmio_start_offset_source: Uint [18..19] "Add CS MMIO Start Offset Source" since 120;
         /// Add CS MMIO start offset destination.

@@ -45,3 +45,22 @@ fn fields_of_other_generations_must_be_zero() {
     let problem = PipeControl::unpack_as(&bytes, revision(Generation::Gen9)).unwrap_err();
     assert_eq!((problem.field, problem.bit), ("", 9));
 }
+
+#[test]
+fn what_intels_opencl_driver_submits_to_tiger_lake_has_its_names() {
+    use tepui_intel_packets::command::find;
+    use tepui_intel_packets::{Packet, gen12::StateComputeMode, mi::MiLoadRegisterImm};
+    assert!(find(Generation::Gen9, 0x6105_0000).is_none());
+    let found = find(Generation::Gen12, 0x6105_0000).map(|info| info.name);
+    assert_eq!(found, Some("STATE_COMPUTE_MODE"));
+    // Bytes of a captured batch: GPU accesses are not coherent, and the register is the engine's own.
+    let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let gen12 = revision(Generation::Gen12);
+    let mode = words(&[0x6105_0000, 0x0018_0010]);
+    let mode = StateComputeMode::unpack_as(&mode, gen12).unwrap();
+    assert_eq!((mode.force_non_coherent, mode.mask), (2, 0x18));
+    let load = words(&[0x1102_0001, 0x2580, 0x0006_0004]);
+    let remapped = MiLoadRegisterImm::unpack_as(&load, gen12).unwrap();
+    assert!(remapped.mmio_remap_enable && remapped.register_offset == 0x2580);
+    assert!(MiLoadRegisterImm::unpack_as(&load, revision(Generation::Gen9)).is_err());
+}

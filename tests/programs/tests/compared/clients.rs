@@ -137,26 +137,30 @@ const OPENCL_ANSWERS: usize = 6;
 /// An OpenCL driver on a virtual GPU.
 #[derive(Clone, Copy)]
 pub enum OpenCl {
-    /// Intel's own driver and compiler, which `tests/clients/fetch_opencl` installs, on the virtual Skylake.
-    Intel,
-    /// Mesa's rusticl through a Gallium driver: the name of the row of [`TESTED`] that gives the GPU, and of the Gallium driver.
+    /// Intel's own driver and compiler, which `tests/clients/fetch_opencl` installs: the name of the row of [`TESTED`] that gives the GPU.
+    Intel(&'static str),
+    /// Mesa's rusticl through a Gallium driver: the names of the row of [`TESTED`] that gives the GPU, and of the Gallium driver.
     Rusticl(&'static str, &'static str),
 }
 
 /// All OpenCL drivers.
 pub const OPENCL_DRIVERS: &[OpenCl] = &[
-    OpenCl::Intel,
+    OpenCl::Intel("skl"),
+    OpenCl::Intel("tgl"),
     OpenCl::Rusticl("tepui", "zink"),
+    OpenCl::Rusticl("tepui-skl", "zink"),
+    OpenCl::Rusticl("tepui-tgl", "zink"),
     OpenCl::Rusticl("m1", "zink"),
     OpenCl::Rusticl("m1", "asahi"),
     OpenCl::Rusticl("skl", "iris"),
+    OpenCl::Rusticl("tgl", "iris"),
 ];
 
 impl OpenCl {
     /// The name of the test.
     pub fn name(self) -> String {
         match self {
-            OpenCl::Intel => OPENCL.to_owned(),
+            OpenCl::Intel(gpu) => format!("{OPENCL}/intel_{gpu}"),
             OpenCl::Rusticl(gpu, gallium) => format!("{OPENCL}/rusticl_{gallium}_{gpu}"),
         }
     }
@@ -167,18 +171,18 @@ impl OpenCl {
         let root = drivers::sysroot(&mesa)?;
         // Python's package is among what is installed for Intel's driver.
         let installed = drivers::said(&mut Command::new(folder().join("fetch_opencl")))?;
+        let (OpenCl::Intel(row) | OpenCl::Rusticl(row, _)) = self;
+        let driver = TESTED.iter().find(|driver| driver.name == row);
+        let driver = driver.ok_or_else(|| format!("no driver {row}"))?;
         let mut command = Command::new("timeout");
         command.args(["--kill-after=1", SECONDS]);
         let (device, vendors, libraries) = match self {
-            OpenCl::Intel => {
-                command.arg(drivers::built("tepui")?).args(["shim", "--gpu", "skl", "--"]);
-                command.arg(&mesa).args(["run", "--icd", "none"]);
-                ("HD", installed.join("vendors"), installed.join("libraries"))
+            OpenCl::Intel(_) => {
+                driver.start_with_node(&mut command, &mesa)?;
+                (driver.device, installed.join("vendors"), installed.join("libraries"))
             }
-            OpenCl::Rusticl(gpu, gallium) => {
+            OpenCl::Rusticl(_, gallium) => {
                 let programs = programs()?;
-                let driver = TESTED.iter().find(|driver| driver.name == gpu);
-                let driver = driver.ok_or_else(|| format!("no driver {gpu}"))?;
                 driver.start_with_node(&mut command, &mesa)?;
                 // `tepui run --gl` chooses the driver itself.
                 if !driver.is_own() {

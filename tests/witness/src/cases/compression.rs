@@ -306,31 +306,55 @@ fn solid_tiles(name: &'static str, rectangle: Rectangle) -> Case {
     case.without_lavapipe()
 }
 
-/// A layout that Intel's GPUs share with displays and other devices: the modifier, and bytes and rows of a tile.
-/// source: drm_fourcc.h, `DRM_FORMAT_MOD_LINEAR`, `I915_FORMAT_MOD_X_TILED`, `I915_FORMAT_MOD_Y_TILED`,
-/// `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`
-const SHARED: [(&str, u64, [u32; 2]); 4] = [
-    ("rows", 0, [64, 1]),
-    ("x_tiles", 1 << 56 | 1, [512, 8]),
-    ("y_tiles", 1 << 56 | 2, [128, 32]),
-    ("compressed_y_tiles", COMPRESSED_Y_TILES, [128, 32]),
-];
-/// Y tiles, four of which have 64 bytes of a control surface in a second plane. Zeros there say that they are not compressed.
-const COMPRESSED_Y_TILES: u64 = 1 << 56 | 6;
+/// A layout that Intel's GPUs share with displays and other devices.
+struct Shared {
+    name: &'static str,
+    modifier: u64,
+    /// Bytes and rows of a tile.
+    tile: [u32; 2],
+    /// Tiles of which a row has a multiple.
+    tiles: u32,
+    /// Pitch and bytes of the second plane, a control surface. Zeros there say that nothing is compressed.
+    control: Option<(u64, usize)>,
+}
+
+/// source: drm_fourcc.h, `DRM_FORMAT_MOD_LINEAR`, `I915_FORMAT_MOD_X_TILED`, `I915_FORMAT_MOD_Y_TILED`, `I915_FORMAT_MOD_Y_TILED_CCS`:
+/// a tile for up to 1024 by 512 pixels, `I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS`: 64 bytes for four tiles
+const SHARED: [Shared; 5] = {
+    const ROWS: Shared =
+        Shared { name: "rows", modifier: 0, tile: [64, 1], tiles: 1, control: None };
+    const Y: Shared = Shared { name: "y_tiles", modifier: 1 << 56 | 2, tile: [128, 32], ..ROWS };
+    [
+        ROWS,
+        Shared { name: "x_tiles", modifier: 1 << 56 | 1, tile: [512, 8], ..ROWS },
+        Y,
+        Shared {
+            name: "y_tiles_with_control",
+            modifier: 1 << 56 | 4,
+            control: Some((128, 4096)),
+            ..Y
+        },
+        Shared {
+            name: "compressed_y_tiles",
+            modifier: 1 << 56 | 6,
+            tiles: 4,
+            control: Some((64, 128)),
+            ..Y
+        },
+    ]
+};
 /// First byte of the second plane in memory: a page of the table that maps the first one to it.
 const CONTROL: usize = 64 << 10;
 
 /// An image in one of [`SHARED`], whose memory the host fills. A copy overwrites a part of it, and another copy reads it.
-fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
+fn shared(Shared { name, modifier, tile, tiles, control }: Shared) -> Case {
     const SIZE_PX: [u32; 2] = [70, 50];
     let about = "an image in a layout that displays read";
     let case = Case::new(format!("compression/shared_{name}"), about, vec![], move |bench| {
         let gpu = bench.gpu;
         let [width, height] = SIZE_PX;
         let spec = target(&named("R8G8B8A8_UNORM"), Shape::D2, [width, height, 1]);
-        let is_compressed = modifier == COMPRESSED_Y_TILES;
-        let pitch_align = if is_compressed { 4 * tile[0] } else { tile[0] };
-        let pitch = (4 * width).next_multiple_of(pitch_align);
+        let pitch = (4 * width).next_multiple_of(tiles * tile[0]);
         let colour = |x: u32, y: u32| (0x1_0001 * (1 + x)) ^ (y << 8);
         let mut memory = vec![0u8; (pitch * height.next_multiple_of(tile[1])) as usize];
         for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
@@ -347,9 +371,9 @@ fn shared((name, modifier, tile): (&'static str, u64, [u32; 2])) -> Case {
             memory[at..at + 4].copy_from_slice(&colour(x, y).to_le_bytes());
         }
         let mut planes = vec![(0, pitch.into())];
-        if is_compressed {
-            planes.push((CONTROL as u64, u64::from(pitch / 512 * 64)));
-            memory.resize(CONTROL + 128, 0);
+        if let Some((pitch, bytes)) = control {
+            planes.push((CONTROL as u64, pitch));
+            memory.resize(CONTROL + bytes, 0);
         }
         let image = gpu.image_in(spec, (modifier, &planes), &memory)?;
         let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);

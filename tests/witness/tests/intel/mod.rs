@@ -26,12 +26,12 @@ pub fn trace(
 }
 
 /// Runs cases with Tepui's driver on a virtual GPU; returns the folder of the capture and what was printed. Options of
-/// `witness run` may come before the cases.
-pub fn capture(gpu: &str, name: &str, cases: &[&str]) -> (PathBuf, Output) {
+/// `witness run` may come before the cases. `debug` is `TEPUI_DEBUG`.
+pub fn capture(gpu: &str, name: &str, cases: &[&str], debug: &str) -> (PathBuf, Output) {
     let folder = run::fresh_folder(name);
     let to = folder.to_str().expect("a path of text");
     let mut command = run::own_witness(&["run", "--gpu", gpu, "--capture", to], cases);
-    let output = command.output().expect("tepui starts");
+    let output = command.env("TEPUI_DEBUG", debug).output().expect("tepui starts");
     (folder, output)
 }
 

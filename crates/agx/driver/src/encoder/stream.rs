@@ -3,9 +3,9 @@
 //! It is a chain of segments of upload memory, each of which ends with a link to the next. Segments grow with the stream, so that short
 //! renders take little memory and long ones have few links.
 
-use rustix::mm::{Advice, madvise};
 use tepui_agx_packets::vdm::StreamLink;
 use tepui_vulkan::Result;
+use tepui_vulkan_kit::populate;
 
 use super::arena::Arena;
 use crate::device::{Device, packet};
@@ -21,21 +21,6 @@ const RESERVED_B: usize = 128;
 
 /// Bytes of a segment whose pages are populated before it is written.
 const POPULATED_B: usize = 8 << 10;
-/// Bytes of a page of the host; with other sizes, nothing is populated.
-const HOST_PAGE_B: usize = 4096;
-
-/// Populates the pages of new memory together: page faults on the first writes take several times as
-/// long.
-fn populate(host: *mut u8, bytes: usize) {
-    let skipped = host.addr().wrapping_neg() % HOST_PAGE_B;
-    let whole = bytes.saturating_sub(skipped) & !(HOST_PAGE_B - 1);
-    if whole > 0 {
-        let from = host.wrapping_add(skipped).cast();
-        // SAFETY: the pages are mapped; what is in them stays. If it fails, they come as they are written.
-        let _ = unsafe { madvise(from, whole, Advice::LinuxPopulateWrite) };
-    }
-}
-
 /// A vertex control stream that is being written.
 pub struct VertexStream {
     /// GPU address of the first block; 0 before there is one.

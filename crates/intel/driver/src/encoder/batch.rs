@@ -3,8 +3,8 @@
 
 use tepui_intel_packets::mi::{MiBatchBufferEnd, MiBatchBufferStart};
 use tepui_vulkan::Result;
-use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::{Mapped, Upload as Place};
+use tepui_vulkan_kit::{Arena, populate};
 
 use crate::device::{Chunk, Device, Upload, packet};
 
@@ -65,6 +65,8 @@ impl Batch {
             let jump = jump(self.0.next().address)?;
             // SAFETY: the chunk keeps room for its last command.
             unsafe { end.write(&jump) };
+            // A batch that is longer than a chunk will probably fill the next one.
+            populate(self.0.next().host, self.0.left() as usize);
         }
         Ok(())
     }

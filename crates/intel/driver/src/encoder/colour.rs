@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tepui_format::Format;
 use tepui_format::texel::TexelCodec;
 use tepui_intel_chips::Generation;
-use tepui_intel_layout::ImageLayout as _;
-use tepui_intel_layout::aux::{Aux, AuxKind};
+use tepui_intel_layout::aux::{Aux, AuxKind, CONTROL_WORD_B, ControlWords};
+use tepui_intel_layout::{Dimension, ImageLayout as _, Layout};
 use tepui_intel_packets::mi::MiCopyMemMem;
 use tepui_vulkan::backend::{
     Attachment, Condition, ImageInfo, ImageRef, MAX_PLANES, Rendering, ViewFormats,
@@ -22,8 +22,8 @@ use crate::compression::{ColourOperation, begins, may_be_clear, operation_rectan
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, of_dependency};
 use crate::format::{IDENTITY, hw};
-use crate::image::{CLEAR_COLOUR_B, CLEAR_FLAG, Image};
-use crate::surface::CLEAR_CHANNELS;
+use crate::image::{Auxiliary, CLEAR_COLOUR_B, CLEAR_FLAG, Image};
+use crate::surface::{CLEAR_CHANNELS, slices};
 
 /// A multisample control surface as an image of numbers, a pixel for each of the image's.
 pub fn control_info(of: &ImageInfo) -> ImageInfo {
@@ -48,14 +48,14 @@ impl Encoder {
             let [from, to] = i.transfer.map_or([false; 2], |t| [t.from, t.to].map(is_external));
             // Pixels of others do not begin here.
             let is_new = begins(i.old_layout) && !(from && i.info.modifier.is_some());
-            if let Some(control) = i.image.control().filter(|_| is_new) {
+            if i.image.block_control().is_some() && is_new {
+                self.begin_blocks(i)?;
+            } else if let Some(control) = i.image.control().filter(|_| is_new) {
                 if control.surface.what == AuxKind::CcsOfPages {
                     self.begin_pages(i)?;
                 } else {
-                    self.fill_control(i, control_info(&i.info), own_slices(i.info.samples))?;
+                    self.begin_samples(i, control.offset)?;
                 }
-            } else if i.image.clear_control().is_some() && is_new {
-                self.begin_clears(i)?;
             } else if may_be_clear(i.old_layout) && !may_be_clear(i.new_layout) {
                 self.resolve_clears(&part(i, 0))?;
             } else if to && i.info.modifier.is_some() && i.image.page_control().is_some() {
@@ -73,21 +73,68 @@ impl Encoder {
         Ok(())
     }
 
-    /// Makes the control surface of an image say that no block is clear, and the colour of clear blocks zero.
+    /// Makes the control surface of levels and layers say that no cache line is compressed and no block clear, and the colour of clear
+    /// blocks zero.
     ///
     /// source: Mesa, blorp_clear.c (`blorp_ccs_ambiguate`): Gen9 has no operation for it
-    fn begin_clears(&mut self, i: &ImageDependency<Intel>) -> Result<()> {
-        let Some(control) = i.image.clear_control() else { return Ok(()) };
-        self.fill_control(i, words_info(&i.info, &control.surface), 0)?;
+    fn begin_blocks(&mut self, i: &ImageDependency<Intel>) -> Result<()> {
+        let Some(control) = i.image.block_control() else { return Ok(()) };
+        for words in words_of(&i.image.planes[0].layout, &control.surface, &i.range) {
+            self.clear_words(i, control, words)?;
+        }
+        if control.clear_offset == 0 || (i.range.base_mip_level, i.range.base_array_layer) != (0, 0)
+        {
+            return Ok(());
+        }
         self.select(Mode::Graphics)?;
         self.flush()?;
         self.store_clear_colour(&part(i, 0), [0; 4])?;
         self.store_word(i.addresses[0] + control.clear_offset + CLEAR_FLAG, 0)
     }
 
-    /// Writes the colour of clear blocks to an image whose blocks may be clear: a word in memory says whether any is.
+    /// Clears words of a control surface, which are drawn as the texels of an image.
+    fn clear_words(
+        &mut self,
+        i: &ImageDependency<Intel>,
+        control: &Auxiliary,
+        words: ControlWords,
+    ) -> Result<()> {
+        // Rows of whole tiles, of as many as an image can have.
+        const TILE_ROWS: u32 = 32;
+        let ([x, y], [width, height]) = (words.origin, words.size);
+        let pitch = control.surface.row_pitch_B;
+        let first = y / TILE_ROWS * TILE_ROWS;
+        for start in (first..y + height).step_by(MAX_SIDE_PX as usize) {
+            let end = (y + height).min(start + MAX_SIDE_PX);
+            let top = y.max(start) - start;
+            let address = i.addresses[0] + control.offset + u64::from(start) * pitch;
+            let rows = end - start;
+            let rect = vk::Rect2D {
+                offset: vk::Offset2D { x: x as i32, y: top as i32 },
+                extent: vk::Extent2D { width, height: rows - top },
+            };
+            self.fill_control((address, words_info(&i.info, pitch, rows)), [0, 1], rect, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the multisample control surface of layers say that each sample is in its own slice.
+    fn begin_samples(&mut self, i: &ImageDependency<Intel>, offset: u64) -> Result<()> {
+        let info = control_info(&i.info);
+        let [width, height, _] = info.extent;
+        let rect = vk::Rect2D {
+            offset: vk::Offset2D { x: 0, y: 0 },
+            extent: vk::Extent2D { width, height },
+        };
+        let layers = [i.range.base_array_layer, i.range.layer_count];
+        self.fill_control((i.addresses[0] + offset, info), layers, rect, own_slices(i.info.samples))
+    }
+
+    /// Writes the colour of clear blocks to an image whose blocks may be clear: a word in memory says whether any is, but for those that
+    /// are clear to zero in an image whose cache lines are compressed.
     pub(super) fn resolve_clears(&mut self, to: &ImageRef<Intel>) -> Result<()> {
-        let Some(control) = to.image.clear_control() else { return Ok(()) };
+        let control = to.image.block_control().filter(|c| has_any_colour(&to.info, c));
+        let Some(control) = control else { return Ok(()) };
         let address = to.addresses[0] + control.clear_offset + CLEAR_FLAG;
         let condition = Condition { address, inverted: false };
         let part = ImageRef { level: 0, layer: 0, layers: 1, format: to.info.format, ..clone(to) };
@@ -99,7 +146,8 @@ impl Encoder {
     ///
     /// source: Mesa, genX_cmd_buffer.c (`genX_copy_fast_clear_dwords`)
     pub(super) fn load_clear_colour(&mut self, a: &Attachment<Intel>, state: u64) -> Result<()> {
-        let Some(control) = clear_control(a) else { return Ok(()) };
+        let control = clear_control(a).filter(|c| has_any_colour(&a.image.info, c));
+        let Some(control) = control else { return Ok(()) };
         let from = a.image.addresses[0] + control.clear_offset;
         for channel in 0..4 {
             self.emit(&MiCopyMemMem {
@@ -130,10 +178,15 @@ impl Encoder {
             let part = ImageRef { layers: 1, ..clone(&a.image) };
             // That of images in several parts is zero always: they share it.
             let colour = Some(a.clear).filter(|_| is_single(&a.image.info));
-            let flag = a.image.image.clear_control().map(|c| part.addresses[0] + c.clear_offset);
+            let control = a.image.image.block_control();
+            let control = control.filter(|c| has_any_colour(&a.image.info, c));
+            let flag = control.map(|c| {
+                let all_know = c.compresses && a.clear == [0; 4];
+                (part.addresses[0] + c.clear_offset + CLEAR_FLAG, u32::from(!all_know))
+            });
             self.operate_on_colour(vec![part], ColourOperation::Clear, colour, None)?;
-            if let Some(colour) = flag {
-                self.store_word(colour + CLEAR_FLAG, 1)?;
+            if let Some((address, flag)) = flag {
+                self.store_word(address, flag)?;
             }
             cleared |= 1 << k;
         }
@@ -165,6 +218,10 @@ impl Encoder {
         for part in parts {
             let element_b = part.image.planes[0].layout.element_B();
             let [width, height] = operation_rectangle(generation, part.extent(), element_b);
+            let rect = vk::Rect2D {
+                offset: vk::Offset2D { x: 0, y: 0 },
+                extent: vk::Extent2D { width, height },
+            };
             let layers = part.layers;
             let rendering = rendering(
                 Attachment {
@@ -175,9 +232,8 @@ impl Encoder {
                     clear: [0; 4],
                     resolve: None,
                 },
-                [width, height],
+                rect,
             );
-            let rect = rendering.area;
             self.begin(&rendering)?;
             let rectangle = DrawnRectangle {
                 words: &[],
@@ -202,7 +258,7 @@ impl Encoder {
     /// source: genxml, CLEAR_COLOR; ICL PRM volume 9, "State Caching", as Mesa cites it: it is a part of surface states
     fn store_clear_colour(&mut self, part: &ImageRef<Intel>, colour: [u32; 4]) -> Result<()> {
         let image = part.image.clone();
-        let control = image.page_control().or_else(|| image.clear_control());
+        let control = image.page_control().or_else(|| image.block_control());
         let Some(control) = control else { return Ok(()) };
         if control.clear_offset == 0 {
             return Ok(());
@@ -219,17 +275,16 @@ impl Encoder {
         Ok(())
     }
 
-    /// Fills the control surface of layers with a texel: a clear of it as an image.
+    /// Fills a rectangle of layers of a control surface with a texel: a clear of it as an image at an address.
     ///
     /// source: Mesa, blorp_clear.c (`blorp_mcs_ambiguate`, `blorp_ccs_ambiguate`)
     fn fill_control(
         &mut self,
-        i: &ImageDependency<Intel>,
-        info: ImageInfo,
+        (address, info): (u64, ImageInfo),
+        [layer, layers]: [u32; 2],
+        area: vk::Rect2D,
         pixel: u64,
     ) -> Result<()> {
-        let plane = &i.image.planes[0];
-        let address = i.addresses[0] + plane.auxiliary.as_ref().map_or(0, |a| a.offset);
         let image = ImageRef {
             image: Arc::new(Image::new(self.device.generation(), &info)?),
             info,
@@ -237,10 +292,9 @@ impl Encoder {
             plane: 0,
             format: info.format,
             level: 0,
-            layer: i.range.base_array_layer,
-            layers: i.range.layer_count,
+            layer,
+            layers,
         };
-        let [width, height, _] = info.extent;
         let attachment = Attachment {
             image: Arc::new(image),
             layout: vk::ImageLayout::TRANSFER_DST_OPTIMAL,
@@ -251,19 +305,16 @@ impl Encoder {
         };
         // The surface was that of another kind to the render cache. source: Mesa, genX_cmd_buffer.c (`transition_color_buffer`)
         self.hardware.pending |= Flush::RENDER | Flush::STALL;
-        self.begin(&rendering(attachment, [width, height]))?;
+        self.begin(&rendering(attachment, area))?;
         self.targets = None;
         Ok(())
     }
 }
 
-/// A rendering to all layers of an attachment of one sample, from its corner on.
-fn rendering(attachment: Attachment<Intel>, [width, height]: [u32; 2]) -> Rendering<Intel> {
+/// A rendering to all layers of an attachment of one sample.
+fn rendering(attachment: Attachment<Intel>, area: vk::Rect2D) -> Rendering<Intel> {
     Rendering {
-        area: vk::Rect2D {
-            offset: vk::Offset2D { x: 0, y: 0 },
-            extent: vk::Extent2D { width, height },
-        },
+        area,
         layers: attachment.image.layers,
         view_mask: 0,
         colours: vec![Some(attachment)],
@@ -273,16 +324,42 @@ fn rendering(attachment: Attachment<Intel>, [width, height]: [u32; 2]) -> Render
     }
 }
 
-/// The control surface of clear blocks as an image of words, 16 bytes each.
-fn words_info(of: &ImageInfo, surface: &Aux) -> ImageInfo {
-    let rows = surface.size_B / surface.row_pitch_B.max(1);
+/// Rows of the control surface of cache lines as an image of words.
+fn words_info(of: &ImageInfo, pitch: u64, rows: u32) -> ImageInfo {
     ImageInfo {
+        image_type: vk::ImageType::_2D,
         format: Format::R32G32B32A32_UINT,
-        extent: [(surface.row_pitch_B / 16) as u32, rows as u32, 1],
+        extent: [(pitch / u64::from(CONTROL_WORD_B)) as u32, rows, 1],
+        levels: 1,
+        layers: 1,
         usage: vk::ImageUsageFlags::TRANSFER_DST,
         views: ViewFormats::Own,
+        modifier: None,
+        explicit: None,
         ..*of
     }
+}
+
+/// The words of a control surface that a range of an image has: all of them, or those of each level of each layer.
+fn words_of(l: &Layout, surface: &Aux, range: &vk::ImageSubresourceRange) -> Vec<ControlWords> {
+    let shape = &l.desc().shape;
+    if (range.level_count, range.layer_count) == (shape.levels, shape.layers) {
+        let rows = (surface.size_B / surface.row_pitch_B.max(1)) as u32;
+        let words = (surface.row_pitch_B / u64::from(CONTROL_WORD_B)) as u32;
+        return vec![ControlWords { origin: [0, 0], size: [words, rows] }];
+    }
+    let layers = |level: u32| match shape.dimension {
+        Dimension::D3 => 0..(shape.depth_px >> level).max(1),
+        _ => range.base_array_layer..range.base_array_layer + range.layer_count,
+    };
+    let levels = range.base_mip_level..range.base_mip_level + range.level_count;
+    let of = |level| layers(level).filter_map(move |layer| l.control_words(level, layer));
+    levels.flat_map(of).collect()
+}
+
+/// Whether any colour may be that of clear blocks of an image on Gen9: a word in memory says then whether the colour has to be resolved.
+fn has_any_colour(info: &ImageInfo, control: &Auxiliary) -> bool {
+    control.clear_offset != 0 && is_single(info)
 }
 
 /// Whether a queue family is that of another device or another API.
@@ -293,7 +370,7 @@ fn is_external(family: u32) -> bool {
 /// Aspects of colours.
 const COLOURS: vk::ImageAspectFlags = vk::ImageAspectFlags::COLOR;
 
-/// A level of the layers of a dependency.
+/// A level of the layers of a dependency, or of all slices.
 fn part(i: &ImageDependency<Intel>, level: u32) -> ImageRef<Intel> {
     ImageRef {
         image: i.image.clone(),
@@ -303,7 +380,10 @@ fn part(i: &ImageDependency<Intel>, level: u32) -> ImageRef<Intel> {
         format: i.info.format,
         level,
         layer: i.range.base_array_layer,
-        layers: i.range.layer_count,
+        layers: match i.info.image_type {
+            vk::ImageType::_3D => slices(&i.info, level),
+            _ => i.range.layer_count,
+        },
     }
 }
 
@@ -323,8 +403,11 @@ fn clone(i: &ImageRef<Intel>) -> ImageRef<Intel> {
 
 /// Whether an image has one level and one layer, of which alone any colour is that of clear blocks.
 fn is_single(info: &ImageInfo) -> bool {
-    info.levels == 1 && info.layers == 1
+    info.levels == 1 && info.layers == 1 && info.image_type == vk::ImageType::_2D
 }
+
+/// Largest side of an image in pixels. source: SKL PRM volume 2d, RENDER_SURFACE_STATE, Height
+const MAX_SIDE_PX: u32 = 1 << 14;
 
 /// Largest side in pixels of images of at most 32 bits that are not cleared fast: Wa_18020603990.
 const MAX_SLOW_PX: u32 = 256;
@@ -336,19 +419,25 @@ const MAX_SLOW_PX: u32 = 256;
 fn is_fast_clear(r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
     let i = &a.image;
     let of_pages = i.image.page_control().is_some_and(|c| c.clear_offset != 0);
+    let of_lines = i.image.line_control().is_some_and(|c| c.clear_offset != 0);
+    let of_clears = i.image.clear_control().is_some_and(|_| may_be_clear(a.layout));
     let [width, height] = i.extent();
     let is_whole = (r.area.offset.x, r.area.offset.y) == (0, 0)
         && r.area.extent.width >= width
         && r.area.extent.height >= height;
     let is_first = i.level == 0 && i.layer == 0 && r.layers <= 1 && r.view_mask <= 1;
+    // A view of one slice is not told from one of the image.
+    let is_first = is_first && i.info.image_type == vk::ImageType::_2D;
     let is_small =
         of_pages && i.info.format.info().block.bytes <= 4 && width.max(height) <= MAX_SLOW_PX;
-    let is_plain = i.format == i.info.format
+    // Outside of attachments, Gen9 has zero as the colour of clear blocks.
+    let is_plain = (of_pages || may_be_clear(a.layout))
+        && i.format == i.info.format
         && i.info.views == ViewFormats::Own
         && is_single(&i.info)
         && hw(i.format).is_some_and(|hw| hw.swizzle == IDENTITY);
     a.load == vk::AttachmentLoadOp::CLEAR
-        && (of_pages || clear_control(a).is_some())
+        && (of_pages || of_lines || of_clears)
         && is_whole
         && is_first
         && !is_small

@@ -59,7 +59,7 @@ fn layout<'a>(level: &Level<'a, Intel>) -> &'a Layout {
 
 /// Whether memory holds the texels of a level: nothing is compressed, and pixels have one sample.
 fn is_in_memory(level: &Level<'_, Intel>) -> bool {
-    layout(level).msaa == Msaa::None && level.image.page_control().is_none()
+    layout(level).msaa == Msaa::None && !level.image.is_compressed()
 }
 
 /// Texels of a level in memory.
@@ -69,7 +69,11 @@ fn in_memory<'a>(level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
 
 /// The view of a level of samples as unsigned numbers, and how they make texels.
 fn as_words<'a>(level: &Level<'a, Intel>) -> Result<(View<'a, Intel>, Packing)> {
-    let words = Packing::words(level.format.info().block.bytes);
+    let words = match level.image.line_control() {
+        Some(_) => format::compressed_words(level.image.planes[0].layout.desc().shape.format)
+            .and_then(|words| Some((words, Packing::of(words)?))),
+        None => Packing::words(level.format.info().block.bytes),
+    };
     let (format, packing) = words
         .ok_or_else(|| Error::unsupported(format!("copies of samples of {}", level.format)))?;
     Ok((level.as_array(format), packing))

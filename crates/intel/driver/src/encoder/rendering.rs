@@ -41,9 +41,9 @@ pub struct Targets {
     pub by_location: Option<[u64; MAX_COLOURS]>,
 }
 
-/// The control surface of an attachment's blocks that may be clear.
+/// The control surface of an attachment's blocks that may have any clear colour.
 pub(super) fn clear_control(a: &Attachment<Intel>) -> Option<&Auxiliary> {
-    a.image.image.clear_control().filter(|_| may_be_clear(a.layout))
+    a.image.image.block_control().filter(|_| may_be_clear(a.layout))
 }
 
 /// The surface state of a colour attachment.

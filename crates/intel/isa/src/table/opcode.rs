@@ -131,7 +131,7 @@ opcodes! {
     Rnde   "rnde"     [70 70]   Regular(1 1) "Rounds to nearest, ties to even.";
     Rndz   "rndz"     [71 71]   Regular(1 1) "Rounds toward zero.";
     Mac    "mac"      [72 72]   Regular(1 2) "Multiplies and adds the accumulator.";
-    Mach   "mach"     [73 73]   Regular(1 2) "The high half of a product begun by mul to the accumulator.";
+    Mach   "mach"     [73 73]   Regular(1 2) "A half of a product begun by mul to the accumulator: the high one if the accumulator is written.";
     Lzd    "lzd"      [74 74]   Regular(1 1) "Counts leading zeros.";
     Fbh    "fbh"      [75 75]   Regular(1 1) "The first bit that differs from the sign, from the high side.";
     Fbl    "fbl"      [76 76]   Regular(1 1) "The first set bit from the low side.";

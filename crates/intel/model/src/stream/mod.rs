@@ -168,7 +168,8 @@ impl<'a> Stream<'a> {
             "PIPE_CONTROL" => self.pipe_control(&command),
             "STATE_BASE_ADDRESS" => self.state_base_address(&command),
             "PIPELINE_SELECT" => self.pipeline_select(&command),
-            "STATE_SIP" | "GPGPU_CSR_BASE_ADDRESS" => self.latch(&command),
+            // The model has no exceptions, no preemption and no caches that could be incoherent.
+            "STATE_SIP" | "GPGPU_CSR_BASE_ADDRESS" | "STATE_COMPUTE_MODE" => self.latch(&command),
             "MEDIA_VFE_STATE" => self.vfe_state(&command),
             "MEDIA_CURBE_LOAD" => self.curbe_load(&command),
             "MEDIA_INTERFACE_DESCRIPTOR_LOAD" => self.interface_descriptor_load(&command),
