@@ -153,7 +153,8 @@ impl Outline {
     fn triangle(&self, e: &mut Emit) {
         let provoking = if self.outlines.last { 2 } else { 0 };
         let all: Vec<[Value; 3]> = self.outputs.iter().map(|o| Outline::corners(e, o)).collect();
-        let own: &[usize] = if self.outlines.corners { &[0, 1, 2] } else { &[0, 1, 2, 0] };
+        // Edges in the order in which Mesa's software rasterisers draw them. source: Mesa, draw_pipe_unfilled.c (`lines`)
+        let own: &[usize] = if self.outlines.corners { &[0, 1, 2] } else { &[2, 0, 1, 2] };
         let zero = e.u32(0);
         for &corner in own {
             for (o, values) in self.outputs.iter().zip(&all) {

@@ -604,6 +604,26 @@ mod tests {
     }
 
     #[test]
+    fn loops_end_when_the_condition_does_not_hold() {
+        let mut s = Stream::default();
+        s.move32(SCRATCH, 5);
+        s.move32(10, 0);
+        s.repeat(CsCondition::Greater, SCRATCH, |s| {
+            s.add32(10, 10, 3);
+            s.add32(SCRATCH, SCRATCH, -1);
+        });
+        let at = 0x1000;
+        let words = s.words().unwrap().to_vec();
+        let mut front = FrontEnd::default();
+        front.start(at, 8 * words.len() as u64);
+        while front.unwind() {
+            let w = words[((front.current.next - at) / 8) as usize];
+            front.execute(&mut Pattern, &w.to_le_bytes()).unwrap();
+        }
+        assert_eq!((front.registers[10], front.registers[usize::from(SCRATCH)]), (15, 0));
+    }
+
+    #[test]
     fn values_that_do_not_fit_are_an_error() {
         let mut s = Stream::default();
         s.run_compute(TaskAxis::X, 1 << 14);

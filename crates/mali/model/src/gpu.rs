@@ -281,7 +281,13 @@ impl Gpu {
             };
             let (scenes, frames) = (&mut group.scenes, &mut group.frames);
             let queue = &mut group.queues[handler];
+            if let Some(order) = &self.order {
+                order.hand_over(index, handler);
+            }
             stream::handle(self, vm, scenes, frames, handler, queue)?;
+            if let Some(order) = &self.order {
+                order.hand_over(handler, index);
+            }
             if group.is_heap_full(index) {
                 let what = "the handler of an exhausted heap gives too little back";
                 return Err(JobFault::new(Unit::Tiler, what.to_owned()));

@@ -43,8 +43,10 @@ pub mod table {
     pub const FIRST: i16 = 24;
     /// Address of the list of framebuffers of later times.
     pub const NEXT: i16 = 32;
+    /// Registers of the queue that the handler uses, while it runs.
+    pub const SAVED: i16 = 40;
     /// Bytes of the table, without the lists.
-    pub const BYTES: usize = 40;
+    pub const BYTES: usize = 56;
 }
 
 /// The bytes of a table and its lists, which are at an address.
@@ -52,7 +54,7 @@ pub fn table(address: u64, contexts: (u64, u32), first: &[u64], next: &[u64]) ->
     let lists = address + table::BYTES as u64;
     let size = 8 * first.len() as u64;
     let words = [0, first.len() as u32, contexts.1, 0];
-    let addresses = [contexts.0, lists, lists + size];
+    let addresses = [contexts.0, lists, lists + size, 0, 0];
     let mut bytes: Vec<u8> = bytemuck::cast_slice(&words).to_vec();
     for list in [&addresses[..], first, next] {
         bytes.extend_from_slice(bytemuck::cast_slice(list));
@@ -69,6 +71,8 @@ pub fn handler() -> Result<Vec<u64>, Problem> {
     let [count, layers, contexts] = [0, 1, 2].map(|k| SCRATCH + k);
     let [list, context, chunks, zero] = [4, 6, 8, 12].map(|k| SCRATCH + k);
     let mut s = Stream::default();
+    // The address and the number of the wait that goes on afterwards.
+    s.store(SCRATCH, 4, TABLE, table::SAVED);
     s.load(count, 3, TABLE, table::COUNT);
     s.load(list, 2, TABLE, table::FIRST);
     let is_first = s.skip_if(CsCondition::Equal, count);
@@ -101,6 +105,94 @@ pub fn handler() -> Result<Vec<u64>, Problem> {
     s.settle();
     // Later loads of tiles see the result.
     s.flush(Flush { others: true, ..Flush::default() }, 0, LS);
+    s.load(SCRATCH, 4, TABLE, table::SAVED);
     s.wait(1 << LS);
     Ok(s.words()?.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tepui_mali_packets::cs::CsOpcode;
+    use tepui_mali_streams::{FrontEnd, Memory, Step};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Words(HashMap<u64, u8>);
+
+    impl Memory for Words {
+        type Fault = u64;
+
+        fn load(&mut self, at: u64, into: &mut [u8]) -> Result<(), u64> {
+            for (to, at) in into.iter_mut().zip(at..) {
+                *to = *self.0.get(&at).ok_or(at)?;
+            }
+            Ok(())
+        }
+
+        fn store(&mut self, at: u64, bytes: &[u8]) -> Result<(), u64> {
+            self.0.extend((at..).zip(bytes.iter().copied()));
+            Ok(())
+        }
+    }
+
+    /// Framebuffers that the handler renders and contexts whose chunks it gives back, with registers as they are before and afterwards.
+    fn handle(memory: &mut Words, at_table: u64) -> (Vec<u64>, Vec<u64>) {
+        const AT: u64 = 0x1000;
+        let words = handler().unwrap();
+        memory.store(AT, bytemuck::cast_slice(&words)).unwrap();
+        let mut front = FrontEnd::default();
+        for (k, r) in (0..).zip(&mut front.registers) {
+            *r = 0x100 + k;
+        }
+        let pair = |f: &FrontEnd, k: u8| {
+            let [low, high] = [k, k + 1].map(|k| u64::from(f.registers[usize::from(k)]));
+            low | high << 32
+        };
+        front.registers[usize::from(TABLE)] = at_table as u32;
+        front.registers[usize::from(TABLE) + 1] = 0;
+        let before = front.registers;
+        front.start(AT, 8 * words.len() as u64);
+        let (mut rendered, mut finished) = (Vec::new(), Vec::new());
+        while front.unwind() {
+            match front.step(memory).unwrap() {
+                Step::Work(CsOpcode::RunFragment) => rendered.push(pair(&front, registers::TILER)),
+                Step::Work(CsOpcode::FinishFragment) => finished.push(pair(&front, SCRATCH + 8)),
+                Step::Work(other) => panic!("{other:?}"),
+                Step::Wait(at) => panic!("a wait for {at:#x}"),
+                Step::Done(_) => {}
+            }
+        }
+        let waits = usize::from(SCRATCH)..usize::from(SCRATCH) + 4;
+        assert_eq!(front.registers[waits.clone()], before[waits]);
+        (rendered, finished)
+    }
+
+    #[test]
+    fn the_handler_renders_each_layer_and_gives_all_chunks_back() {
+        const AT: u64 = 0x8000;
+        const CONTEXT: u64 = 0x9000;
+        let mut memory = Words::default();
+        let bytes = table(AT, (CONTEXT, 2), &[0xa0, 0xb0, 0xc0], &[0xa8, 0xb8, 0xc8]);
+        memory.store(AT, &bytes).unwrap();
+        let context = |chunk: u64| {
+            let mut bytes = vec![1; CONTEXT_B as usize];
+            bytes[40..56].copy_from_slice(&[chunk, chunk + 1].map(u64::to_le_bytes).concat());
+            bytes
+        };
+        memory.store(CONTEXT, &context(0x5000)).unwrap();
+        memory.store(CONTEXT + CONTEXT_B, &context(0x6000)).unwrap();
+        let first = handle(&mut memory, AT);
+        assert_eq!(first, (vec![0xa0, 0xb0, 0xc0], vec![0x5000, 0x6000]));
+        // The lists of polygons and the chunks are gone; the rest of the contexts is as it was.
+        for at in [CONTEXT, CONTEXT + CONTEXT_B] {
+            let mut bytes = [0; 64];
+            memory.load(at, &mut bytes).unwrap();
+            assert!(bytes[..8].iter().chain(&bytes[40..56]).all(|b| *b == 0));
+            assert!(bytes[8..40].iter().chain(&bytes[56..]).all(|b| *b == 1));
+        }
+        assert_eq!(handle(&mut memory, AT).0, [0xa8, 0xb8, 0xc8]);
+    }
 }
