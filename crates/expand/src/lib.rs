@@ -9,13 +9,14 @@
 //! - [`lower()`] compiles a stage to a compute shader, [`evaluate`] an evaluation shader to a vertex
 //!   shader;
 //! - [`pull`] builds the vertex shader that fetches;
+//! - [`outline`] makes a geometry shader emit lines or points in place of triangles;
 //! - [`capture`] makes a vertex shader a compute shader that stores its outputs: captured ones, or records;
 //! - [`gather`] builds the programs of transform feedback;
 //! - [`tessellate`] builds the programs of the tessellator.
 //!
 //! A stage is launched with x counting the invocations of an instance and y the instances. It finds its
-//! buffers in words that the driver supplies ([`StageWords`]), read with `load_uniform`. Workgroups are sub-groups: their lanes are a
-//! parameter of what makes programs.
+//! buffers in words that the driver supplies ([`StageWords`]), read with `load_uniform`. Workgroups are sub-groups, whose lanes are a
+//! parameter of what makes programs; only a patch with more vertices than lanes is a workgroup of several.
 //!
 //! A geometry shader's invocation has a fixed number of slots for vertices and indices ([`Emission`]),
 //! so that all invocations run in parallel and the order of primitives is that of the index list.
@@ -30,6 +31,7 @@ mod emitted;
 pub mod gather;
 mod kernel;
 pub mod lower;
+pub mod outline;
 pub mod pull;
 pub mod record;
 pub mod tessellate;

@@ -45,10 +45,13 @@ pub enum Unsupported {
     /// More streams than there are.
     #[error("vertices that are emitted to stream {0}")]
     Stream(u32),
-    /// More invocations than a workgroup has.
+    /// No invocations, or more than the specification allows.
     #[error("output patches of {0} vertices")]
     Vertices(u32),
 }
+
+/// Maximum number of vertices of a patch, `maxTessellationPatchSize`.
+pub const MAX_PATCH_VERTICES: u32 = 32;
 
 /// Makes the compute shader of a geometry or tessellation shader, for sub-groups of `lanes`.
 ///
@@ -68,7 +71,12 @@ pub fn lower(s: &mut Shader, expansion: &Expansion, lanes: u32) -> Result<(), Un
     };
     let threads = match stage {
         Stage::Geometry | Stage::TessEvaluation => lanes,
-        Stage::TessControl if out == 0 || out > lanes => return Err(Unsupported::Vertices(out)),
+        Stage::TessControl if !(1..=MAX_PATCH_VERTICES).contains(&out) => {
+            return Err(Unsupported::Vertices(out));
+        }
+        // A larger patch is a workgroup of several subgroups, none of whose invocations is after the last patch: its barriers, which
+        // are inside of the guard, are reached by all.
+        Stage::TessControl if out > lanes => out,
         // The patches that fit into a subgroup.
         Stage::TessControl => lanes / out * out,
         stage => return Err(Unsupported::Stage(stage)),

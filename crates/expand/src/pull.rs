@@ -4,7 +4,7 @@ use crate::record::Record;
 use crate::{StageWords, driver};
 use tepui_ir::{
     Attrs, Builder, Builtin, Inst, Interp, IoDecl, IoLoc, IoSlot, Mem, NumKind, Op, PrimitiveKind,
-    Sampling, Shader, Stage, Type, Value,
+    Sampling, Shader, Stage, Type,
 };
 use tepui_passes::rewrite::{self, Emit, Lowering, Step};
 
@@ -52,82 +52,24 @@ pub fn vertex_shader(record: &Record, slots: &[(IoSlot, Type)]) -> Shader {
     s
 }
 
-/// Polygons that become their edges or corners, for hardware that draws them whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Outlines {
-    /// Their corners, as points; else their edges, as lines.
-    pub corners: bool,
-    /// The polygons that are culled: whether the homogeneous determinant of the corners' x, y and w is negative, and whether it is not.
-    pub culls: [bool; 2],
-}
-
-/// The homogeneous determinant of x, y and w of three positions, twice a triangle's area where w is 1.
-fn determinant(b: &mut Builder<'_>, zero: Value, slot: IoSlot, ty: Type) -> Value {
-    let corner = |b: &mut Builder<'_>, v: u32| {
-        let v = b.u32(v);
-        let read = IoSlot { interp: Interp::PerVertex, ..slot };
-        let all = b.value(Op::LoadInputVertex, Attrs::Io(read), &[zero, v], ty);
-        [0, 1, 3].map(|k| b.extract(all, k))
-    };
-    let [p, q, r] = [0, 1, 2].map(|v| corner(b, v));
-    let mut minor = |k: usize, l: usize| {
-        let (left, right) = (b.binary(Op::FMul, q[k], r[l]), b.binary(Op::FMul, q[l], r[k]));
-        b.binary(Op::FSub, left, right)
-    };
-    let minors = [minor(1, 2), minor(2, 0), minor(0, 1)];
-    let mut sum = b.f32(0.0);
-    for (a, m) in p.into_iter().zip(minors) {
-        let product = b.binary(Op::FMul, a, m);
-        sum = b.binary(Op::FAdd, sum, product);
-    }
-    sum
-}
-
 /// Makes the geometry shader of a draw that needs one and has none: it passes on the vertices of primitives, without adjacent ones.
 /// `slots` are the outputs of the stage before.
 #[must_use]
-pub fn passing_on(
-    input: PrimitiveKind,
-    slots: &[(IoSlot, Type)],
-    outlines: Option<Outlines>,
-) -> Shader {
+pub fn passing_on(input: PrimitiveKind, slots: &[(IoSlot, Type)]) -> Shader {
     use PrimitiveKind as P;
     let mut s = Shader::new(Stage::Geometry);
-    let outlines =
-        outlines.filter(|_| matches!(input, P::Triangles | P::Quads | P::TrianglesAdjacency));
-    let (mut output, mut own): (_, &[u32]) = match input {
+    let (output, own): (_, &[u32]) = match input {
         P::Points => (P::Points, &[0]),
         P::Lines | P::Isolines => (P::Lines, &[0, 1]),
         P::LinesAdjacency => (P::Lines, &[1, 2]),
         P::Triangles | P::Quads => (P::Triangles, &[0, 1, 2]),
         P::TrianglesAdjacency => (P::Triangles, &[0, 2, 4]),
     };
-    if let Some(o) = outlines {
-        (output, own) = match (o.corners, input) {
-            (true, _) => (P::Points, own),
-            (false, P::TrianglesAdjacency) => (P::Lines, &[0, 2, 4, 0][..]),
-            (false, _) => (P::Lines, &[0, 1, 2, 0][..]),
-        };
-    }
     s.info.primitives.input = Some(input);
     s.info.primitives.output = output;
     s.info.primitives.vertices = own.len() as u32;
-    let (root, then, other) = (s.root, s.make_region(), s.make_region());
     let mut b = Builder::new(&mut s);
     let zero = b.u32(0);
-    let position = slots
-        .iter()
-        .find(|(slot, ty)| slot.loc == IoLoc::Builtin(Builtin::Position) && ty.comps() == 4);
-    let culls = outlines.map_or([false; 2], |o| o.culls);
-    let test = position.filter(|_| culls != [false; 2]).map(|&(slot, ty)| {
-        let area = determinant(&mut b, zero, slot, ty);
-        let is_negative = b.binary(Op::FLt, area, zero);
-        let [negative, positive] = culls.map(|culled| b.bool(!culled));
-        b.select(is_negative, negative, positive)
-    });
-    if test.is_some() {
-        b = Builder::at(&mut s, then);
-    }
     let number = b.builtin(Builtin::PrimitiveId, Type::B32);
     let number_slot = IoSlot { loc: IoLoc::Builtin(Builtin::PrimitiveId), ..PRIMITIVE };
     for &v in own {
@@ -143,12 +85,6 @@ pub fn passing_on(
         b.effect(Op::EmitVertex, Attrs::Index(0), &[]);
     }
     b.yield_(&[]);
-    if let Some(test) = test {
-        Builder::at(&mut s, other).yield_(&[]);
-        let mut b = Builder::at(&mut s, root);
-        b.if_(test, then, other, &[]);
-        b.yield_(&[]);
-    }
     s
 }
 

@@ -140,6 +140,9 @@ fn mali_device(
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
         shareable: options.shareable,
+        failing_allocation: options
+            .failing_allocation
+            .map(|n| Arc::new(mali::FailingAllocation::new(n))),
     };
     // Command streams came with v10; before, there was a job manager.
     match has_streams {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tepui_expand::pull::Outlines;
+use tepui_expand::outline::{self, Outlines};
 use tepui_expand::{Emission, Expansion, Record, gather, pull};
 use tepui_ir::{Builtin, Capture, IoLoc, PrimitiveKind};
 use tepui_vulkan::feedback::MAX_FEEDBACK;
@@ -18,8 +18,10 @@ pub enum Derivation {
     Pull(bool),
     /// Evaluation shader as a vertex shader; whether it passes on the number of the patch.
     Evaluated(Expansion, bool),
-    /// Geometry shader that passes on such primitives.
+    /// Geometry shader that passes on such primitives, or their outlines.
     PassedOn(PrimitiveKind, Option<Outlines>),
+    /// Geometry shader whose triangles become their outlines.
+    Outlined(Outlines),
     /// Program that counts the primitives of a geometry shader.
     CountEmitted(Gathered),
     /// Program that stores the primitives of a geometry shader.
@@ -30,7 +32,7 @@ impl Derivation {
     /// Whether the shader has the descriptors of the one that it follows from.
     #[must_use]
     pub fn has_descriptors(self) -> bool {
-        matches!(self, Derivation::Evaluated(..))
+        matches!(self, Derivation::Evaluated(..) | Derivation::Outlined(_))
     }
 }
 
@@ -50,6 +52,7 @@ pub struct Derived<S: ExpandShader> {
     pull: [OnceLock<Arc<S>>; 2],
     evaluated: Variants<(Expansion, bool), Arc<S>>,
     passed_on: Variants<(PrimitiveKind, Option<Outlines>), Arc<S>>,
+    outlined: Variants<Outlines, Arc<S>>,
     gather: Variants<Gathered, [S::Program; 2]>,
 }
 
@@ -59,6 +62,7 @@ impl<S: ExpandShader> Default for Derived<S> {
             pull: Default::default(),
             evaluated: Variants::default(),
             passed_on: Variants::default(),
+            outlined: Variants::default(),
             gather: Variants::default(),
         }
     }
@@ -95,17 +99,28 @@ pub(crate) fn evaluated<S: ExpandShader>(
     })
 }
 
-/// The geometry shader of draws with a stage as the last that have none, but need one for such primitives; of polygons it may draw
-/// outlines.
+/// The geometry shader of draws with a stage as the last that have none, but need one for such primitives.
 pub(crate) fn passed_on<S: ExpandShader>(
     of: &S,
     input: PrimitiveKind,
     outlines: Option<Outlines>,
 ) -> Result<Arc<S>> {
     of.derived().passed_on.get_or(&(input, outlines), || {
-        let mut ir = pull::passing_on(input, &pull::outputs(of.ir()), outlines);
+        let mut ir = pull::passing_on(input, &pull::outputs(of.ir()));
         ir.captures = of.ir().captures.clone();
+        if let Some(outlines) = &outlines {
+            outline::run(&mut ir, outlines);
+        }
         of.derive(ir, &Derivation::PassedOn(input, outlines)).map(Arc::new)
+    })
+}
+
+/// A geometry shader that emits the outlines of its triangles.
+pub(crate) fn outlined<S: ExpandShader>(of: &S, outlines: Outlines) -> Result<Arc<S>> {
+    of.derived().outlined.get_or(&outlines, || {
+        let mut ir = of.ir().clone();
+        outline::run(&mut ir, &outlines);
+        of.derive(ir, &Derivation::Outlined(outlines)).map(Arc::new)
     })
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tepui_expand::tessellate::Tessellation;
 use tepui_expand::{Emission, Record};
+use tepui_ir::{Interp, IoLoc, PrimitiveKind};
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::{Error, Result};
 
-use crate::derived::passed_on;
-use crate::launch::{ExpandBackend, ExpandShader as _, Expander, ShaderOf};
+use crate::derived::{outlined, passed_on};
+use crate::launch::{ExpandBackend, ExpandShader, Expander, ShaderOf};
 use crate::order::Order;
 use crate::place::EmissionSizes;
 use crate::topology::{assembled, outlines, tessellation};
@@ -62,6 +63,25 @@ pub(crate) fn emission_sizes<B: ExpandBackend>(g: &B::Shader, rasterised: u32) -
     }
 }
 
+/// Whether primitives have an area.
+fn is_polygon(kind: PrimitiveKind) -> bool {
+    use PrimitiveKind as P;
+    matches!(kind, P::Triangles | P::Quads | P::TrianglesAdjacency)
+}
+
+/// Locations that a fragment shader does not interpolate, a bit each.
+fn flat_inputs<S: ExpandShader>(fragment: Option<&S>) -> u64 {
+    let mut flat = 0;
+    let Some(fragment) = fragment else { return flat };
+    for input in fragment.ir().inputs.iter().filter(|i| i.slot.interp == Interp::Flat) {
+        if let IoLoc::Location(first) = input.slot.loc {
+            let all = (u32::from(first)..64).take(input.locations as usize);
+            flat |= all.fold(0, |all, l| all | 1u64 << l);
+        }
+    }
+    flat
+}
+
 impl<B: ExpandBackend> Stages<B> {
     /// `emissions` says that something asks for the primitives that reach the rasteriser.
     pub(crate) fn new(state: &CommandState<B>, emissions: bool) -> Result<Stages<B>> {
@@ -78,18 +98,30 @@ impl<B: ExpandBackend> Stages<B> {
                 Some(Tessellated { control, evaluation, how })
             }
         };
+        let outlines = match B::Encoder::DRAWS_POLYGONS_WHOLE {
+            true => outlines(&state.graphics, flat_inputs(state.bound.fragment.as_deref())),
+            false => None,
+        };
+        let is_outlined = |kind| outlines.is_some() && is_polygon(kind);
+        if outlines.is_some() && state.feedback.active {
+            return Err(Error::unsupported(
+                "captures of polygons that are drawn as lines or points",
+            ));
+        }
         let geometry: Option<Arc<B::Shader>> = match (&between.geometry, &tessellation) {
-            (Some(geometry), _) => Some(geometry.clone()),
-            // Something has to count and capture what the tessellator makes.
-            (None, Some(t)) if emissions => Some(passed_on(&*t.evaluation, t.how.output(), None)?),
+            (Some(geometry), _) => Some(match outlines {
+                Some(o) if is_outlined(Emission::of(geometry.ir()).output) => {
+                    outlined(&**geometry, o)?
+                }
+                _ => geometry.clone(),
+            }),
+            // Something has to count and capture what the tessellator makes, or to draw its outlines.
+            (None, Some(t)) if emissions || is_outlined(t.how.output()) => {
+                Some(passed_on(&*t.evaluation, t.how.output(), outlines)?)
+            }
             (None, Some(_)) => None,
             (None, None) => {
-                let s = &state.graphics;
-                let outlines = match B::Encoder::DRAWS_POLYGONS_WHOLE {
-                    true => outlines(s),
-                    false => None,
-                };
-                Some(passed_on(&*vertex, assembled(s.topology)?, outlines)?)
+                Some(passed_on(&*vertex, assembled(state.graphics.topology)?, outlines)?)
             }
         };
         Ok(Stages { vertex, tessellation, geometry })

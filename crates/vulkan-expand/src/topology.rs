@@ -1,7 +1,7 @@
 //! Topologies between the stages before the rasteriser.
 
 use tepui_expand::Emission;
-use tepui_expand::pull::Outlines;
+use tepui_expand::outline::Outlines;
 use tepui_expand::tessellate::Tessellation;
 use tepui_ir::{PrimitiveKind, Shader, Spacing};
 use tepui_vulkan::state::GraphicsState;
@@ -61,8 +61,9 @@ pub fn makes_points(s: &GraphicsState, primitives: PrimitiveKind) -> bool {
     primitives == PrimitiveKind::Points || s.polygon_mode == vk::PolygonMode::POINT
 }
 
-/// Edges or corners that are drawn of polygons, and those that are culled; `None` if polygons are filled.
-pub fn outlines(s: &GraphicsState) -> Option<Outlines> {
+/// Edges or corners that are drawn of polygons, and those that are culled; `None` if polygons are filled. `flat` are the locations that
+/// fragments do not interpolate.
+pub fn outlines(s: &GraphicsState, flat: u64) -> Option<Outlines> {
     let corners = match s.polygon_mode {
         vk::PolygonMode::FILL => return None,
         mode => mode == vk::PolygonMode::POINT,
@@ -74,7 +75,8 @@ pub fn outlines(s: &GraphicsState) -> Option<Outlines> {
         let face = if is_front { vk::CullModeFlags::FRONT } else { vk::CullModeFlags::BACK };
         s.cull_mode.contains(face)
     };
-    Some(Outlines { corners, culls: [culled(front_is_negative), culled(!front_is_negative)] })
+    let culls = [culled(front_is_negative), culled(!front_is_negative)];
+    Some(Outlines { corners, culls, flat, last: s.provoking_last })
 }
 
 /// Topology of primitives that share no vertices.

@@ -30,6 +30,8 @@ bitflags::bitflags! {
         const NO_COMPRESSION = 1 << 9;
         /// `pieces`: draws whose stages run as compute programs are divided into small pieces.
         const PIECES = 1 << 10;
+        /// `smallheap`: the tiler's heap has the least size, so that few draws fill it.
+        const SMALL_HEAP = 1 << 11;
     }
 }
 
@@ -50,6 +52,7 @@ pub const WORDS: &[(&str, Flags, &str)] = &[
         "compress no images but those whose modifier asks for it",
     ),
     ("pieces", Flags::PIECES, "divide draws with geometry shaders into small pieces"),
+    ("smallheap", Flags::SMALL_HEAP, "give the tiler of a Mali GPU the least memory"),
 ];
 
 /// The flags that the environment sets; unknown words are named once on standard error.

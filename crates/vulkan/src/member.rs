@@ -48,6 +48,10 @@ impl<B: Driver> Family for Member<B> {
         B::has_control_plane(&self.physical, modifier)
     }
 
+    fn restricts_views(&self, modifier: u64) -> bool {
+        B::restricts_views(&self.physical, modifier)
+    }
+
     fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
         self.heap_usage.bytes()
     }

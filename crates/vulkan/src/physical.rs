@@ -30,6 +30,9 @@ pub trait Family: Send + Sync {
     /// Whether images with a DRM format modifier have a plane of how the others are compressed.
     fn has_control_plane(&self, modifier: u64) -> bool;
 
+    /// Whether images with a DRM format modifier have two dimensions, and views of formats with the modifier alone.
+    fn restricts_views(&self, modifier: u64) -> bool;
+
     /// Bytes of device memory that the process holds, by heap.
     fn allocated_bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS];
 
@@ -152,7 +155,7 @@ fn image_limits(
         return None;
     }
     let control = modifier.filter(|&m| p.family.has_control_plane(m));
-    if let Some(m) = control
+    if let Some(m) = modifier.filter(|&m| p.family.restricts_views(m))
         && (info.type_ != vk::ImageType::_2D || !views_have(p, info, m))
     {
         return None;

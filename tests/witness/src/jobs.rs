@@ -89,6 +89,8 @@ pub enum Variant {
     Uncompressed,
     /// Draws are made in small pieces.
     Pieces,
+    /// The tiler's heap is small: renderings are divided where it is full.
+    SmallHeap,
     /// Images are in the layouts of attachments while they are rendered to.
     Layouts,
     /// On the render node that `tepui shim` gives, through ioctls as to a kernel's.
@@ -105,6 +107,7 @@ impl Variant {
             Variant::Objects => "-objects",
             Variant::Uncompressed => "-uncompressed",
             Variant::Pieces => "-pieces",
+            Variant::SmallHeap => "-small-heap",
             Variant::Layouts => "-layouts",
             Variant::Node => "-node",
         }
@@ -220,6 +223,7 @@ impl Driver {
         match self {
             Driver::Tepui(_, Variant::Uncompressed) => _ = command.env("TEPUI_DEBUG", "nocompress"),
             Driver::Tepui(_, Variant::Pieces) => _ = command.env("TEPUI_DEBUG", "pieces"),
+            Driver::Tepui(_, Variant::SmallHeap) => _ = command.env("TEPUI_DEBUG", "smallheap"),
             _ => {}
         }
         Ok(command)

@@ -11,7 +11,7 @@ use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::{Pool, PoolPiece, Recycled};
 
-use crate::encoder::{COUNTER_B, Submitted};
+use crate::encoder::{COUNTER_B, Submitted, incremental};
 use crate::graphics::samples;
 use crate::kernel::{Bo, Kernel, PAGE_B, Queue, Work, has_job_manager, lock};
 use crate::meta::Meta;
@@ -51,13 +51,19 @@ pub const GEOMETRY_B: u64 = 64 << 10;
 struct Tiler {
     /// The heap's descriptor, and the geometry buffer after it.
     memory: Bo,
+    /// The stream that handles an exhausted heap, and its bytes.
+    handler: (Piece, u64),
 }
 
 impl Tiler {
-    fn new(kernel: &Arc<Kernel>) -> Result<Tiler> {
+    fn new(kernel: &Arc<Kernel>, descriptors: &Arc<Pool<Bo>>) -> Result<Tiler> {
         let memory = Bo::new(kernel, PAGE_B + GEOMETRY_B, Window::Data)?;
         memory.write(0, &heap_descriptor(kernel)?);
-        Ok(Tiler { memory })
+        let words = incremental::handler().map_err(packet)?;
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let new = |size: u64| Bo::new(kernel, size.max(CHUNK_B), Window::Data);
+        let handler = (descriptors.place(bytes, 0, new)?, bytes.len() as u64);
+        Ok(Tiler { memory, handler })
     }
 }
 
@@ -118,7 +124,7 @@ impl Device {
         let new = |size: u64| Bo::new(&kernel, size.max(CHUNK_B), Window::Data);
         let samples = descriptors.place(&samples::positions(), 0, new)?;
         let streams = !has_job_manager(kernel.chip);
-        let tiler = streams.then(|| Tiler::new(&kernel)).transpose()?;
+        let tiler = streams.then(|| Tiler::new(&kernel, &descriptors)).transpose()?;
         let device = Arc::new(Device {
             code: Pool::new(CODE_CHUNK_B, CODE_ALIGN),
             descriptors,
@@ -197,6 +203,11 @@ impl Device {
     pub fn tiler_memory(&self) -> [u64; 2] {
         let at = self.tiler.as_ref().map_or(0, |t| t.memory.address);
         [at, at + PAGE_B]
+    }
+
+    /// The stream that handles an exhausted heap: its address and bytes.
+    pub fn handler(&self) -> [u64; 2] {
+        self.tiler.as_ref().map_or([0; 2], |t| [t.handler.0.address, t.handler.1])
     }
 
     /// The descriptor of the tiler's heap, for a rendering that has its own.

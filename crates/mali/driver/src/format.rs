@@ -2,12 +2,15 @@
 
 use tepui_format::Format::{self, *};
 use tepui_format::Plane;
-use tepui_format::info::Numeric;
+use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_layout::FormatSupport;
 use tepui_mali_chips::texture::TextureFeatures;
 use tepui_mali_chips::{Arch, Chip};
+use tepui_mali_layout::Modifier;
+use tepui_mali_layout::afbc::{self, Afbc};
 use tepui_vulkan::backend::FormatFeatures;
 use tepui_vulkan::vk::{self, FormatFeatureFlags2 as F};
+use tepui_vulkan_meta::Packing;
 
 use crate::graphics::framebuffer::tile_format;
 
@@ -113,6 +116,77 @@ pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures
         }
     }
     out
+}
+
+/// The format whose components are those of another, without its transfer function.
+pub fn without_srgb(f: Format) -> Format {
+    match f {
+        R8_SRGB => R8_UNORM,
+        R8G8_SRGB => R8G8_UNORM,
+        R8G8B8A8_SRGB => R8G8B8A8_UNORM,
+        B8G8R8A8_SRGB => B8G8R8A8_UNORM,
+        A8B8G8R8_SRGB_PACK32 => A8B8G8R8_UNORM_PACK32,
+        other => other,
+    }
+}
+
+/// Whether images of a format may be compressed: colours that are rendered to, since copies render, and whose components keep their
+/// bits.
+pub fn is_compressible(arch: Arch, f: Format) -> bool {
+    let info = f.info();
+    afbc::mode(arch, f).is_some()
+        && !info.is_depth_or_stencil()
+        && tile_format(f).is_some_and(|t| t.bits.is_some())
+        && Packing::of(without_srgb(f)).is_some()
+}
+
+/// Whether views of one format may be of a compressed image of another.
+pub fn are_alike(arch: Arch, a: Format, b: Format) -> bool {
+    is_compressible(arch, a)
+        && is_compressible(arch, b)
+        && afbc::mode(arch, a) == afbc::mode(arch, b)
+}
+
+/// The layouts in which images of a format may be shared, the best first. source: Mesa, pan_texture.c (`pan_best_modifiers`)
+const SHARED: [Modifier; 6] = {
+    let tiled = Afbc { tiled: true, solid_color: true, ..Afbc::PLAIN };
+    [
+        Modifier::Afbc(Afbc { ytr: true, ..tiled }),
+        Modifier::Afbc(tiled),
+        Modifier::Afbc(Afbc { ytr: true, ..Afbc::PLAIN }),
+        Modifier::Afbc(Afbc::PLAIN),
+        Modifier::UInterleaved,
+        Modifier::Linear,
+    ]
+};
+
+/// Whether the colour transform is for a format: red, green and blue together. source: Mesa, pan_afbc.c (`panfrost_afbc_can_ytr`)
+fn has_transform(f: Format) -> bool {
+    let channels = match &f.info().encoding {
+        Encoding::Plain(channels) => channels,
+        _ => return false,
+    };
+    channels.get(Component::B).is_some() && f.info().numeric() != Numeric::Srgb
+}
+
+/// The layouts in which images of a format may be shared, as DRM format modifiers, the best first, and the features of such images.
+/// Only the end of a tile writes compressed ones.
+pub fn modifiers(chip: &Chip, texture_features: u32, f: Format) -> Vec<(u64, F)> {
+    let all = features(chip, texture_features, f);
+    let stored =
+        WITHOUT_FORMAT | F::STORAGE_IMAGE | F::STORAGE_IMAGE_ATOMIC | F::HOST_IMAGE_TRANSFER;
+    let of = |m: &Modifier| match m {
+        Modifier::Linear => all.linear,
+        // Depth and stencil are two images in memory.
+        Modifier::UInterleaved if f.info().is_depth_or_stencil() => F::empty(),
+        Modifier::UInterleaved => all.optimal,
+        Modifier::Afbc(a) if is_compressible(chip.arch, f) && (!a.ytr || has_transform(f)) => {
+            all.optimal.difference(stored)
+        }
+        Modifier::Afbc(_) => F::empty(),
+    };
+    let list = SHARED.iter().map(|m| (m.drm_modifier(), of(m)));
+    list.filter(|m| !m.1.is_empty()).collect()
 }
 
 /// Loads and stores of images whose format the program does not name: the unit takes it from the descriptor.

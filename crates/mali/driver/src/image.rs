@@ -1,9 +1,11 @@
 //! Image layouts: planes of a Y′CbCr format, or one plane for each aspect.
 
 use tepui_layout::{Dimension, Shape, Threads};
-use tepui_mali_chips::Arch;
-use tepui_mali_layout::{ImageDesc, Layout, Modifier, PAGE_B};
-use tepui_vulkan::backend::{HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource};
+use tepui_mali_chips::{Arch, Chip};
+use tepui_mali_layout::{ExplicitLayout, ImageDesc, Layout, Level, Modifier, PAGE_B};
+use tepui_vulkan::backend::{
+    ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats,
+};
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::format;
@@ -26,12 +28,87 @@ pub struct Image {
 
 /// Alignment of images in bytes.
 pub const ALIGNMENT: u64 = PAGE_B;
+/// Alignment of planes that something else has laid out. source: Mesa, pan_layout.c (`format_minimum_alignment`)
+const EXPLICIT_ALIGNMENT: u64 = 64;
+/// Bytes after which no plane begins: those of the addresses.
+const MAX_OFFSET: u64 = 1 << 40;
 
-fn modifier(info: &ImageInfo) -> Modifier {
+/// The error of a layout in memory that the application gives.
+fn bad_planes(why: impl Into<String>) -> Error {
+    Error::new(vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT, why.into())
+}
+
+/// Whether images with a DRM format modifier are compressed.
+pub fn is_compressed(modifier: u64) -> bool {
+    matches!(Modifier::from_drm_modifier(modifier), Some(Modifier::Afbc(_)))
+}
+
+/// Whether an image may be compressed: textures read it and tiles are written to it, in formats that are compressed alike.
+fn can_be_compressed(arch: Arch, info: &ImageInfo) -> bool {
+    use vk::ImageUsageFlags as U;
+    let views = match info.views {
+        ViewFormats::Own => true,
+        ViewFormats::Any => false,
+        ViewFormats::Listed(list) => {
+            list.into_iter().flatten().all(|f| format::are_alike(arch, info.format, f))
+        }
+    };
+    views
+        && info.image_type == vk::ImageType::_2D
+        && info.samples == 1
+        && !info.usage.intersects(U::STORAGE | U::HOST_TRANSFER)
+}
+
+/// The modifier of a list that suits an image best.
+pub fn best_modifier(chip: &Chip, info: &ImageInfo, list: &[u64]) -> Option<u64> {
+    let (features, compresses) = (chip.texture_features().0, can_be_compressed(chip.arch, info));
+    let own = format::modifiers(chip, features, info.format).into_iter().map(|m| m.0);
+    own.filter(|&m| compresses || !is_compressed(m)).find(|m| list.contains(m))
+}
+
+fn modifier(arch: Arch, info: &ImageInfo) -> Result<Modifier> {
+    if let Some(m) = info.modifier {
+        let unknown = || bad_planes(format!("no images have the DRM format modifier {m:#x}"));
+        let known = Modifier::from_drm_modifier(m).ok_or_else(unknown)?;
+        if matches!(known, Modifier::Afbc(_)) && !can_be_compressed(arch, info) {
+            let why = "the image's usage or views forbid a compressed layout";
+            return Err(Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, why));
+        }
+        return Ok(known);
+    }
     // One-dimensional images have no columns to interleave.
-    match info.linear || info.image_type == vk::ImageType::_1D {
+    Ok(match info.linear || info.image_type == vk::ImageType::_1D {
         true => Modifier::Linear,
         false => Modifier::UInterleaved,
+    })
+}
+
+/// Bytes of a row of pixels, by which drivers describe rows of tiles to each other; from the bytes of a row in descriptors. source:
+/// Mesa, pan_texture.c (`panfrost_get_legacy_stride`)
+fn shared_pitch(l: &Layout, level: &Level) -> u64 {
+    let element = u64::from(l.desc().shape.format.info().block.bytes);
+    match l.desc().modifier {
+        Modifier::Linear => level.row_stride_B,
+        Modifier::UInterleaved => level.row_stride_B / u64::from(level.tile_el.h),
+        Modifier::Afbc(_) => u64::from(level.tiles.w * level.tile_el.w) * element,
+    }
+}
+
+/// The layout of a plane whose pitch the application gives.
+fn explicit(own: &Layout, given: ExplicitPlane) -> Result<ExplicitLayout> {
+    let level = own.levels().first().ok_or_else(|| bad_planes("an image without levels"))?;
+    let pitch = match own.desc().modifier {
+        Modifier::Linear => Some(given.row_pitch),
+        Modifier::UInterleaved => given.row_pitch.checked_mul(level.tile_el.h.into()),
+        Modifier::Afbc(_) if given.row_pitch == shared_pitch(own, level) => {
+            Some(level.row_stride_B)
+        }
+        Modifier::Afbc(_) => None,
+    };
+    match pitch.and_then(|n| u32::try_from(n).ok()) {
+        // The place in memory is that of the plane.
+        Some(stride) => Ok(ExplicitLayout { offset_B: 0, row_stride_B: stride }),
+        None => Err(bad_planes(format!("a row pitch of {} bytes", given.row_pitch))),
     }
 }
 
@@ -41,13 +118,16 @@ impl Image {
     /// # Errors
     /// When the hardware has no such image.
     pub fn new(arch: Arch, info: &ImageInfo) -> Result<Image> {
-        if info.modifier.is_some() {
-            return Err(Error::unsupported("images with DRM format modifiers on Mali"));
-        }
+        let modifier = modifier(arch, info)?;
         let list = format::planes(info.format);
+        if let Some(e) = info.explicit.filter(|e| e.count as usize != list.len()) {
+            return Err(bad_planes(format!("{} plane layouts of {} planes", e.count, list.len())));
+        }
         let mut planes = Vec::with_capacity(list.len());
         let mut size = 0;
-        for tepui_format::Plane { format, width_divisor, height_divisor } in list {
+        for (k, tepui_format::Plane { format, width_divisor, height_divisor }) in
+            list.into_iter().enumerate()
+        {
             let desc = ImageDesc {
                 arch,
                 shape: Shape {
@@ -64,14 +144,23 @@ impl Image {
                     samples: info.samples,
                     levels: info.levels,
                 },
-                modifier: modifier(info),
+                modifier,
                 checksums: false,
                 explicit: None,
             };
-            let layout = Layout::new(&desc)
+            let mut layout = Layout::new(&desc)
                 .map_err(|e| Error::new(vk::Result::ERROR_FORMAT_NOT_SUPPORTED, e.to_string()))?;
-            let offset = u64::next_multiple_of(size, ALIGNMENT);
-            size = offset + layout.size_B;
+            let mut offset = u64::next_multiple_of(size, ALIGNMENT);
+            if let Some(e) = info.explicit {
+                let explicit = Some(explicit(&layout, e.planes[k])?);
+                layout = Layout::new(&ImageDesc { explicit, ..desc })
+                    .map_err(|e| bad_planes(e.to_string()))?;
+                offset = e.planes[k].offset;
+                if !offset.is_multiple_of(EXPLICIT_ALIGNMENT) || offset >= MAX_OFFSET {
+                    return Err(bad_planes(format!("a plane at byte {offset}")));
+                }
+            }
+            size = size.max(offset + layout.size_B);
             planes.push(Plane { layout, offset });
         }
         Ok(Image { planes, size })
@@ -104,7 +193,7 @@ impl Image {
         Subresource {
             offset,
             size: at.size_B,
-            row_pitch: at.row_stride_B,
+            row_pitch: shared_pitch(l, at),
             array_pitch: l.layer_stride_B,
             depth_pitch: at.surface_stride_B,
         }

@@ -129,8 +129,12 @@ impl Backend for Mali {
         format::features(physical.chip, physical.texture_features(), format)
     }
 
-    fn modifiers(_physical: &Physical, _format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
-        Vec::new()
+    fn modifiers(physical: &Physical, format: Format) -> Vec<(u64, vk::FormatFeatureFlags2)> {
+        format::modifiers(physical.chip, physical.texture_features(), format)
+    }
+
+    fn restricts_views(_physical: &Physical, modifier: u64) -> bool {
+        image::is_compressed(modifier)
     }
 
     fn open(physical: &Arc<Physical>, queues: &[QueueRequest]) -> Result<Arc<Device>> {
@@ -228,8 +232,8 @@ impl Backend for Mali {
         0
     }
 
-    fn best_modifier(_device: &Arc<Device>, _info: &ImageInfo, _list: &[u64]) -> Option<u64> {
-        None
+    fn best_modifier(device: &Arc<Device>, info: &ImageInfo, list: &[u64]) -> Option<u64> {
+        image::best_modifier(device.kernel.chip, info, list)
     }
 
     fn image(device: &Arc<Device>, info: &ImageInfo) -> Result<Image> {

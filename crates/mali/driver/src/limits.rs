@@ -115,6 +115,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_image_drm_format_modifier", 2),
     ("VK_EXT_image_robustness", 1),
     ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),
@@ -357,6 +358,12 @@ fn core_features() -> Features {
             shader_input_attachment_array_dynamic_indexing,
             shader_uniform_texel_buffer_array_dynamic_indexing,
             shader_storage_texel_buffer_array_dynamic_indexing,
+            shader_uniform_buffer_array_non_uniform_indexing,
+            shader_sampled_image_array_non_uniform_indexing,
+            shader_storage_buffer_array_non_uniform_indexing,
+            shader_storage_image_array_non_uniform_indexing,
+            shader_uniform_texel_buffer_array_non_uniform_indexing,
+            shader_storage_texel_buffer_array_non_uniform_indexing,
             descriptor_binding_uniform_buffer_update_after_bind,
             descriptor_binding_sampled_image_update_after_bind,
             descriptor_binding_storage_image_update_after_bind,
@@ -613,7 +620,7 @@ fn property_chain(chip: &Chip) -> Answers {
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceProvokingVertexPropertiesEXT {
-            provoking_vertex_mode_per_pipeline: FALSE,
+            provoking_vertex_mode_per_pipeline: TRUE,
             ..Default::default()
         });
     }

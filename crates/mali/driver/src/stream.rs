@@ -10,10 +10,11 @@
 //! source: Mesa, cs_builder.h
 
 use tepui_mali_packets::cs::{
-    CsAddImmediate32, CsAddImmediate64, CsBranch, CsCondition, CsFinishFragment, CsFinishTiling,
-    CsFlushCache2, CsFlushMode, CsHeapEvent, CsHeapOperation, CsHeapSet, CsLoadMultiple, CsMove,
-    CsMove32, CsReqResource, CsRunCompute, CsRunFragment, CsRunIdvs, CsSetSbEntry, CsState,
-    CsStoreMultiple, CsStoreState, CsSyncAdd64, CsSyncScope, CsSyncWait64, CsWait, TaskAxis,
+    CsAddImmediate32, CsAddImmediate64, CsBranch, CsCondition, CsExceptionType, CsFinishFragment,
+    CsFinishTiling, CsFlushCache2, CsFlushMode, CsHeapEvent, CsHeapOperation, CsHeapSet,
+    CsLoadMultiple, CsMove, CsMove32, CsReqResource, CsRunCompute, CsRunFragment, CsRunIdvs,
+    CsSetExceptionHandler, CsSetSbEntry, CsState, CsStoreMultiple, CsStoreState, CsSyncAdd64,
+    CsSyncScope, CsSyncWait64, CsWait, TaskAxis,
 };
 use tepui_mali_packets::draw::Scissor;
 use tepui_mali_packets::{Packet, Problem, ProblemKind};
@@ -250,6 +251,42 @@ impl Stream {
         }
         self.words[at] |= distance & 0xffff;
         self.known = [None; STATE];
+    }
+
+    /// Repeats what a function adds, once at least, while a register compares with zero as a condition says.
+    pub fn repeat(&mut self, condition: CsCondition, register: u8, body: impl FnOnce(&mut Stream)) {
+        self.settle();
+        self.forget();
+        let start = self.words.len();
+        body(self);
+        self.uses(bits(register, 1), 0);
+        // Both ways arrive with the same state.
+        self.settle();
+        let distance = (self.words.len() + 1 - start) as u64;
+        let Ok(offset) = i16::try_from(distance).map(|n| -n) else {
+            let kind = ProblemKind::DoesNotFit { value: distance, width: 16 };
+            let (packet, field) = ("CS BRANCH", "Offset");
+            self.problem.get_or_insert(Problem { packet, field, bit: 0, kind });
+            return;
+        };
+        self.put(&CsBranch { offset: offset.into(), condition, value: register.into() });
+        self.forget();
+    }
+
+    /// Forgets the values of registers, which another stream may have changed.
+    pub fn forget(&mut self) {
+        self.known = [None; STATE];
+    }
+
+    /// Sets the stream that handles an exhausted heap, whose address is in a pair and whose bytes are in a register; none if there are
+    /// no bytes.
+    pub fn set_exception_handler(&mut self, address: u8, length: u8) {
+        self.uses(bits(address, 2) | bits(length, 1), 0);
+        self.put(&CsSetExceptionHandler {
+            exception_type: CsExceptionType::TilerOom,
+            length: length.into(),
+            address: address.into(),
+        });
     }
 
     /// Chooses the scoreboard slot of jobs.
@@ -564,6 +601,26 @@ mod tests {
             }
             assert_eq!((front.registers[10], front.registers[11]), (expected, 1));
         }
+    }
+
+    #[test]
+    fn loops_end_when_the_condition_does_not_hold() {
+        let mut s = Stream::default();
+        s.move32(SCRATCH, 5);
+        s.move32(10, 0);
+        s.repeat(CsCondition::Greater, SCRATCH, |s| {
+            s.add32(10, 10, 3);
+            s.add32(SCRATCH, SCRATCH, -1);
+        });
+        let at = 0x1000;
+        let words = s.words().unwrap().to_vec();
+        let mut front = FrontEnd::default();
+        front.start(at, 8 * words.len() as u64);
+        while front.unwind() {
+            let w = words[((front.current.next - at) / 8) as usize];
+            front.execute(&mut Pattern, &w.to_le_bytes()).unwrap();
+        }
+        assert_eq!((front.registers[10], front.registers[usize::from(SCRATCH)]), (15, 0));
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub trait Queues: Send {
         true
     }
 
+    /// Sets the maximum bytes of the address space's tiler heaps, by the addresses of their contexts.
+    fn set_heaps(&mut self, _heaps: &[(u64, u64)]) {}
+
     /// Executes until a stream has ended or all remaining ones wait for a sync object; returns the streams that
     /// ended.
     fn run(&mut self, vm: &AddressSpace) -> Vec<Completion>;
@@ -64,6 +67,10 @@ impl Queues for ModelGroup {
 
     fn can_run(&self, vm: &AddressSpace) -> bool {
         self.gpu.can_run(vm, &self.group)
+    }
+
+    fn set_heaps(&mut self, heaps: &[(u64, u64)]) {
+        self.group.set_heaps(heaps);
     }
 
     fn run(&mut self, vm: &AddressSpace) -> Vec<Completion> {
@@ -101,6 +108,22 @@ pub struct Options {
     pub report_refusals: bool,
     /// Whether buffers have a file descriptor each, so that other processes can map them.
     pub shareable: bool,
+    /// The buffer object that cannot be made, for tests.
+    pub failing_allocation: Option<Arc<FailingAllocation>>,
+}
+
+/// The number of a buffer object that cannot be made, counted from 1.
+#[derive(Debug)]
+pub struct FailingAllocation {
+    number: u64,
+    made: AtomicU64,
+}
+
+impl FailingAllocation {
+    /// The buffer object with this number.
+    pub fn new(number: u64) -> FailingAllocation {
+        FailingAllocation { number, made: AtomicU64::new(0) }
+    }
 }
 
 impl Default for Options {
@@ -113,11 +136,24 @@ impl Default for Options {
             abort_on_fault: false,
             report_refusals: false,
             shareable: false,
+            failing_allocation: None,
         }
     }
 }
 
 impl Options {
+    /// Whether the buffer object that is being made is the one that must fail.
+    pub(crate) fn fails_allocation(&self) -> bool {
+        let Some(FailingAllocation { number, made }) = self.failing_allocation.as_deref() else {
+            return false;
+        };
+        let fails = made.fetch_add(1, Ordering::Relaxed) + 1 == *number;
+        if fails {
+            eprintln!("tepui: allocation {number} fails, as it was asked to");
+        }
+        fails
+    }
+
     /// Logs reports of the model's checker about a submission, or writes them to standard error.
     pub(crate) fn report(&self, reports: &[Report], submission: u64) {
         let place = format!("submission {submission}");

@@ -242,6 +242,9 @@ impl File {
             0 => None,
             id => Some(Arc::downgrade(&self.vm(id)?)),
         };
+        if self.device.options.fails_allocation() {
+            return Err(Errno::NOMEM.into());
+        }
         // Only the client itself maps a private buffer.
         let shareable = owner.is_none() || self.device.options.shareable;
         let memory = Arc::new(memory(args.size, shareable)?);

@@ -200,6 +200,7 @@ impl Worker {
             return false;
         }
         let started = std::mem::take(&mut self.started);
+        self.gpu.set_heaps(&lock(&self.vm.heaps));
         let completions = self.vm.run(|vm| {
             let gpu = &mut self.gpu;
             let observer = self.device.options.observer.as_deref();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, require};
 use tepui_drm::uapi::panthor::TilerHeapCreate;
 
@@ -52,6 +53,8 @@ impl Heap {
         let context = vm.bind_kernel(memory(PAGE_BYTES, false)?).inspect_err(|_| {
             vm.unbind_kernel(first, whole);
         })?;
+        // Chunks up to the limit are given on demand, without being in memory here.
+        lock(&vm.heaps).push((context, u64::from(args.max_chunks) * u64::from(size)));
         (args.tiler_heap_ctx_gpu_va, args.first_heap_chunk_gpu_va) = (context, first);
         Ok(Heap { vm, context, chunks: (first, whole) })
     }
@@ -59,6 +62,7 @@ impl Heap {
 
 impl Drop for Heap {
     fn drop(&mut self) {
+        lock(&self.vm.heaps).retain(|heap| heap.0 != self.context);
         self.vm.unbind_kernel(self.context, PAGE_BYTES);
         self.vm.unbind_kernel(self.chunks.0, self.chunks.1);
     }

@@ -36,6 +36,8 @@ pub struct Vm {
     nothing: Mutex<Option<Arc<Memory>>>,
     /// Held for reading while the GPU runs; unbound memory is released when it does not.
     running: RwLock<()>,
+    /// Tiler heaps: addresses of their contexts, and their maximum bytes.
+    pub(crate) heaps: Mutex<Vec<(u64, u64)>>,
     /// The queue of deferred operations, once its thread exists.
     pub(crate) deferred: Mutex<Option<Sender<BindOperation>>>,
 }
@@ -88,6 +90,7 @@ impl Vm {
             unusable: AtomicBool::new(false),
             nothing: Mutex::new(None),
             running: RwLock::new(()),
+            heaps: Mutex::default(),
             deferred: Mutex::new(None),
         })
     }

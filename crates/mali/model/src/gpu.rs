@@ -214,6 +214,20 @@ impl Gpu {
                 relaxed::shuffle(choices, &mut turns);
             }
             for &index in &turns {
+                if group.queues[index].is_out_of_heap {
+                    match self.find_heap(vm, group, index) {
+                        Ok(false) => continue,
+                        Ok(true) => progress = true,
+                        Err(fault) => {
+                            let queue = index;
+                            group.queues[queue].state = QueueState::Faulted;
+                            group.queues[queue].is_out_of_heap = false;
+                            done.push(Completion { queue, outcome: Err(fault) });
+                            continue;
+                        }
+                    }
+                }
+                let heap = group.heaps.get(&group.queues[index].front.heap).copied();
                 let queue = &mut group.queues[index];
                 if !matches!(queue.state, QueueState::Ready | QueueState::Waiting { .. }) {
                     continue;
@@ -221,7 +235,7 @@ impl Gpu {
                 let before = queue.stats.commands;
                 let (scenes, frames) = (&mut group.scenes, &mut group.frames);
                 let choices = group.choices.as_mut();
-                let run = || stream::run(self, vm, scenes, frames, index, queue, choices);
+                let run = || stream::run(self, vm, scenes, frames, index, queue, heap, choices);
                 let outcome = catch_panic(run).unwrap_or_else(|what| {
                     Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
                 });
@@ -248,9 +262,48 @@ impl Gpu {
         done
     }
 
+    /// Whether a queue that has used up its heap can go on: fragments have given chunks back, or a queue's exception handler renders
+    /// what is in the heap, and gives it back.
+    fn find_heap(
+        &self,
+        vm: &AddressSpace,
+        group: &mut Group,
+        index: usize,
+    ) -> Result<bool, JobFault> {
+        if group.is_heap_full(index) {
+            let Some(handler) = group.handler() else {
+                let others = group.queues.iter().enumerate().filter(|(k, _)| *k != index);
+                if { others }.all(|(_, q)| q.state == QueueState::Idle) {
+                    let what = "the tiler's heap is exhausted, and no queue handles it";
+                    return Err(JobFault::new(Unit::Tiler, what.to_owned()));
+                }
+                return Ok(false);
+            };
+            let (scenes, frames) = (&mut group.scenes, &mut group.frames);
+            let queue = &mut group.queues[handler];
+            if let Some(order) = &self.order {
+                order.hand_over(index, handler);
+            }
+            stream::handle(self, vm, scenes, frames, handler, queue)?;
+            if let Some(order) = &self.order {
+                order.hand_over(handler, index);
+            }
+            if group.is_heap_full(index) {
+                let what = "the handler of an exhausted heap gives too little back";
+                return Err(JobFault::new(Unit::Tiler, what.to_owned()));
+            }
+        }
+        group.queues[index].is_out_of_heap = false;
+        Ok(true)
+    }
+
     /// Whether a queue of a group would execute something now: it has a stream and does not wait.
     pub fn can_run(&self, vm: &AddressSpace, group: &Group) -> bool {
+        let continues = |k: usize| {
+            group.queues[k].is_out_of_heap && (!group.is_heap_full(k) || group.handler().is_some())
+        };
         group.queues.iter().any(|queue| stream::can_run(vm, queue))
+            || (0..group.queues.len()).any(continues)
     }
 
     /// The GPU's clock in nanoseconds.

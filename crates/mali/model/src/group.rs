@@ -1,5 +1,7 @@
 //! Groups of queues.
 
+use std::collections::HashMap;
+
 use tepui_mali_streams::FrontEnd;
 use tepui_order::relaxed::Choices;
 
@@ -66,6 +68,8 @@ pub struct Group {
     pub(crate) scenes: Scenes,
     /// Framebuffers that the last run rendered.
     pub(crate) frames: Vec<u64>,
+    /// Maximum bytes of tiler heaps, by the addresses of their contexts.
+    pub(crate) heaps: HashMap<u64, u64>,
     /// State of the checker for work that may be running.
     pub(crate) order: OrderState,
     /// The choices of relaxed execution.
@@ -78,6 +82,8 @@ pub(crate) struct Queue {
     pub state: QueueState,
     /// Registers, and the position in the stream.
     pub front: FrontEnd,
+    /// Its draws have used up the tiler's heap: it waits until fragments give chunks back, or an exception handler does.
+    pub is_out_of_heap: bool,
     pub stats: JobStats,
     /// Work that relaxed execution holds back.
     pub held: Held,
@@ -89,13 +95,36 @@ impl Group {
         let queue = |_| Queue {
             state: QueueState::Idle,
             front: FrontEnd::default(),
+            is_out_of_heap: false,
             stats: JobStats::default(),
             held: Held::default(),
         };
         let queues: Vec<Queue> = (0..queues.min(CS_SLOTS as usize)).map(queue).collect();
         let order = OrderState::of_queues(queues.len());
         let choices = seed.map(Choices::new);
-        Group { queues, scenes: Scenes::default(), frames: Vec::new(), order, choices }
+        let (scenes, heaps) = (Scenes::default(), HashMap::new());
+        Group { queues, scenes, frames: Vec::new(), heaps, order, choices }
+    }
+
+    /// Sets the maximum bytes of tiler heaps, by the addresses of their contexts: all that the kernel gives. Others have no limit.
+    pub fn set_heaps(&mut self, heaps: &[(u64, u64)]) {
+        self.heaps.clear();
+        self.heaps.extend(heaps.iter().copied());
+    }
+
+    /// Whether a queue's draws have used up its heap.
+    pub(crate) fn is_heap_full(&self, queue: usize) -> bool {
+        let limit = self.heaps.get(&self.queues[queue].front.heap);
+        limit.is_some_and(|&limit| self.scenes.bytes() > limit)
+    }
+
+    /// A queue that handles an exhausted heap: it has a stream, and has set a handler.
+    pub(crate) fn handler(&self) -> Option<usize> {
+        self.queues.iter().position(|q| {
+            let range = &q.front.exception_handler;
+            let goes_on = matches!(q.state, QueueState::Ready | QueueState::Waiting { .. });
+            goes_on && !q.is_out_of_heap && range.next != range.end
+        })
     }
 
     /// The framebuffer pointers of the RUN_FRAGMENTs that the last [`Gpu::run`](crate::Gpu::run) executed, in order:
@@ -133,6 +162,7 @@ impl Group {
             return Err(StartError::Busy(queue));
         }
         q.front.start(stream.address, stream.size);
+        q.is_out_of_heap = false;
         q.stats = JobStats::default();
         q.state = QueueState::Ready;
         self.order.start(queue);

@@ -69,7 +69,7 @@ fn fault(error: Error<Fault>) -> JobFault {
     }
 }
 
-/// Executes a queue for a turn.
+/// Executes a queue for a turn; `heap` is the maximum bytes of its tiler heap.
 pub(crate) fn run(
     gpu: &Gpu,
     vm: &AddressSpace,
@@ -77,6 +77,7 @@ pub(crate) fn run(
     frames: &mut Vec<u64>,
     number: usize,
     queue: &mut Queue,
+    heap: Option<u64>,
     choices: Option<&mut Choices>,
 ) -> Result<(), JobFault> {
     let memory = Bus(UnitMemory::new(vm));
@@ -92,6 +93,7 @@ pub(crate) fn run(
             return Ok(());
         }
         let at = front.queue.front.current.next;
+        let draws = front.queue.stats.draws;
         if let Some(address) = front.step().map_err(|fault| fault.at_packet(at))? {
             // Others that wait for memory look at it once all queues wait.
             front.perform(u32::MAX)?;
@@ -99,13 +101,46 @@ pub(crate) fn run(
             return Ok(());
         }
         front.perform_some()?;
+        // Where in a draw the heap is full is not known; the whole draw is taken.
+        if front.queue.stats.draws != draws && heap.is_some_and(|h| front.scenes.bytes() > h) {
+            front.queue.is_out_of_heap = true;
+            return Ok(());
+        }
     }
+    Ok(())
+}
+
+/// Executes the handler of an exhausted heap on a queue, which then continues where it was.
+pub(crate) fn handle(
+    gpu: &Gpu,
+    vm: &AddressSpace,
+    scenes: &mut Scenes,
+    frames: &mut Vec<u64>,
+    number: usize,
+    queue: &mut Queue,
+) -> Result<(), JobFault> {
+    let memory = Bus(UnitMemory::new(vm));
+    let mut front = FrontEnd { gpu, vm, memory, scenes, frames, number, queue, choices: None };
+    let state = front.queue.state;
+    let (depth, handler) = (front.queue.front.callers.len(), front.queue.front.exception_handler);
+    let current = std::mem::replace(&mut front.queue.front.current, handler);
+    let pushed = front.queue.front.callers.try_push(current);
+    pushed.map_err(|_| fault(Error::Nested))?;
+    while front.queue.front.unwind() && front.queue.front.callers.len() > depth {
+        let at = front.queue.front.current.next;
+        if front.step().map_err(|fault| fault.at_packet(at))?.is_some() {
+            let what = "the handler of an exhausted heap waits for a sync object";
+            return Err(JobFault::new(UNIT, what.to_owned()).at_packet(at));
+        }
+    }
+    front.queue.state = state;
     Ok(())
 }
 
 /// Whether a queue could continue: it has a stream, and does not wait for a sync object.
 pub(crate) fn can_run(vm: &AddressSpace, queue: &Queue) -> bool {
     match queue.state {
+        _ if queue.is_out_of_heap => false,
         QueueState::Ready => true,
         QueueState::Waiting { .. } => {
             let memory = &mut Bus(UnitMemory::new(vm));

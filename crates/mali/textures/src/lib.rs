@@ -10,8 +10,8 @@ pub mod format;
 mod texture;
 
 pub use texture::{
-    Bytes, Channel, DESCRIPTOR_B, IDENTITY, MAX_ELEMENTS, Part, Role, buffer_plane, of_buffer,
-    of_part, planes,
+    Bytes, Channel, DESCRIPTOR_B, IDENTITY, MAX_ELEMENTS, Part, Role, buffer_plane,
+    compression_mode, of_buffer, of_part, planes,
 };
 
 use tepui_format::Format;

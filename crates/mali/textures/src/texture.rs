@@ -2,10 +2,12 @@
 
 use tepui_format::Format;
 use tepui_format::info::{Compression, Encoding, Numeric};
+use tepui_mali_layout::afbc::{self, Afbc, Mode, Superblock};
 use tepui_mali_layout::{Layout, Level, Modifier};
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::texture::{
-    Astc2dDimension, ClumpOrdering, Plane, PlaneType, Texture, TextureDimension,
+    AfbcCompressionMode, AfbcSuperblockSize, Astc2dDimension, ClumpOrdering, Plane, PlaneType,
+    Texture, TextureDimension,
 };
 
 use crate::Error;
@@ -111,6 +113,53 @@ fn fits(what: &'static str, value: u64) -> Result<u32, Error> {
     u32::try_from(value).map_err(|_| Error::Large(what, value))
 }
 
+/// The compression mode of the images of a layout. source: Mesa, pan_afbc.h (`panfrost_afbc_format`), v9.xml ("AFBC Compression Mode")
+pub fn compression_mode(l: &Layout) -> Option<AfbcCompressionMode> {
+    use AfbcCompressionMode as M;
+    let desc = l.desc();
+    Some(match afbc::mode(desc.arch, desc.shape.format)? {
+        Mode::R8 => M::R8,
+        Mode::R8G8 => M::R8g8,
+        Mode::R8G8B8 => M::R8g8b8,
+        Mode::R8G8B8A8 => M::R8g8b8a8,
+        Mode::R5G6B5 => M::R5g6b5,
+        Mode::R5G5B5A1 => M::R5g5b5a1,
+        Mode::R10G10B10A2 => M::R10g10b10a2,
+        Mode::R4G4B4A4 => M::R4g4b4a4,
+    })
+}
+
+/// The plane of a compressed level of a layer, whose headers are at an address. source: Mesa, pan_texture.c (`emit_afbc_plane`)
+fn compressed_plane(p: &Part<'_>, level: &Level, afbc: Afbc, at: u64) -> Result<Plane, Error> {
+    let parts = level.afbc.ok_or(Error::Format(p.format))?;
+    let shape = &p.layout.desc().shape;
+    let is_volume = p.shape == TextureDimension::N3d && shape.depth_px > 1;
+    Ok(Plane {
+        plane_type: PlaneType::Afbc,
+        superblock_size: match afbc.superblock {
+            Superblock::S16x16 => AfbcSuperblockSize::N16x16,
+            Superblock::S32x8 => AfbcSuperblockSize::N32x8,
+            Superblock::S64x4 => AfbcSuperblockSize::N64x4,
+        },
+        ytr: afbc.ytr,
+        split_block: afbc.split,
+        tiled_header: afbc.tiled,
+        prefetch: true,
+        compression_mode: compression_mode(p.layout).ok_or(Error::Format(p.format))?,
+        size: fits("a level", level.size_B)?,
+        pointer: at,
+        row_stride: fits("a row of headers", level.row_stride_B)?,
+        header_stride: fits("headers", parts.header_size_B)?,
+        slice_stride: match is_volume {
+            true => fits("the headers of a slice", parts.header_stride_B)? as i32,
+            false => 0,
+        },
+        width: level.extent_px.w,
+        height: level.extent_px.h,
+        ..Plane::default()
+    })
+}
+
 /// The plane of a level of a layer, at an address.
 fn plane(p: &Part<'_>, hw: &HwFormat, level: &Level, at: u64) -> Result<Plane, Error> {
     let shape = &p.layout.desc().shape;
@@ -121,7 +170,8 @@ fn plane(p: &Part<'_>, hw: &HwFormat, level: &Level, at: u64) -> Result<Plane, E
     };
     let ordering = match p.layout.desc().modifier {
         Modifier::UInterleaved => ClumpOrdering::TiledUInterleaved,
-        Modifier::Linear | Modifier::Afbc(_) => ClumpOrdering::Linear,
+        Modifier::Linear => ClumpOrdering::Linear,
+        Modifier::Afbc(afbc) => return compressed_plane(p, level, afbc, at),
     };
     let mut out = Plane {
         plane_type: PlaneType::Generic,

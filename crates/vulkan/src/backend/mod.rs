@@ -63,6 +63,11 @@ pub trait Backend: Types<Encoder: Encoder<Self>> {
         false
     }
 
+    /// Whether images with a DRM format modifier have two dimensions, and views only of formats with the modifier, which a list names.
+    fn restricts_views(physical: &Self::Physical, modifier: u64) -> bool {
+        Self::has_control_plane(physical, modifier)
+    }
+
     /// Opens a device with queues.
     fn open(physical: &Arc<Self::Physical>, queues: &[QueueRequest]) -> Result<Self::Device>;
 

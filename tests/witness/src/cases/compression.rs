@@ -391,6 +391,78 @@ fn shared(Shared { name, modifier, tile, tiles, control }: Shared) -> Case {
     case.without_lavapipe().without_honeykrisp()
 }
 
+/// A layout of Arm's GPUs that displays and other devices read: its modifier, and pixels to whose multiple its rows are padded.
+/// source: drm_fourcc.h, `DRM_FORMAT_MOD_ARM_16X16_BLOCK_U_INTERLEAVED`, `AFBC_FORMAT_MOD_*`
+const SHARED_BY_ARM: [(&str, u64, u32); 4] = [
+    ("interleaved", U_INTERLEAVED, 16),
+    ("superblocks", AFBC | 1 << 6, 16),
+    ("superblocks_ytr", AFBC | 1 << 6 | 1 << 4, 16),
+    // Tiled headers, sparse, superblocks of one colour.
+    ("superblocks_tiled", AFBC | 1 << 6 | 1 << 8 | 1 << 9, 128),
+];
+const U_INTERLEAVED: u64 = 8 << 56 | 1 << 52 | 1;
+/// Superblocks of 16×16 pixels. What they have is Arm's: the host cannot make it but zeros, which are black.
+/// source: Mesa, pan_resource.c (`panfrost_resource_init_afbc_headers`)
+const AFBC: u64 = 8 << 56 | 1;
+
+/// An image in one of [`SHARED_BY_ARM`]: the host fills memory where it can, a copy overwrites a part, another copy reads it; then all
+/// is cleared and read again.
+fn shared_by_arm((name, modifier, align): (&'static str, u64, u32)) -> Case {
+    const SIZE_PX: [u32; 2] = [70, 50];
+    let about = "an image in a layout of Arm's that displays read";
+    let case = Case::new(format!("compression/shared_{name}"), about, vec![], move |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let spec = target(&named("R8G8B8A8_UNORM"), Shape::D2, [width, height, 1]);
+        let is_compressed = modifier != U_INTERLEAVED;
+        let columns = width.next_multiple_of(align);
+        let colour = |x: u32, y: u32| match is_compressed {
+            true => 0,
+            false => (0x1_0001 * (1 + x)) ^ (y << 8),
+        };
+        // Headers are before the superblocks; zeros are at the end, too.
+        let mut memory = vec![0u8; (4 * columns * height.next_multiple_of(16)) as usize];
+        for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+            let bit = |v: u32, k: u32| v >> k & 1;
+            let inside =
+                (0..4).fold(0, |all, k| all | bit(x ^ y, k) << (2 * k) | bit(y, k) << (2 * k + 1));
+            let at = (4 * (((y / 16) * (columns / 16) + x / 16) * 256 + inside)) as usize;
+            memory[at..at + 4].copy_from_slice(&colour(x, y).to_le_bytes());
+        }
+        let image = gpu.image_in(spec, (modifier, &[(0, u64::from(4 * columns))]), &memory)?;
+        let read = |image: &Image| gpu.read_image(image, 0, (width * height * 4) as usize);
+        let before = read(&image)?;
+        let expected_before = with_rectangle(SIZE_PX, colour, [0; 4], &[]);
+        let rectangle = [5, 3, 37, 29];
+        let texels = overwrite(gpu, image.handle, rectangle)?;
+        let expected = with_rectangle(SIZE_PX, colour, rectangle, &texels);
+        let after = read(&image)?;
+        gpu.submit(|c| {
+            let range = vk::ImageSubresourceRange {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                level_count: 1,
+                layer_count: 1,
+                ..Default::default()
+            };
+            let value = vk::ClearColorValue { float32: [1.0, 0.0, 0.2, 0.6] };
+            let layout = vk::ImageLayout::GENERAL;
+            // SAFETY: the image is live and in the general layout.
+            unsafe {
+                gpu.device.cmd_clear_color_image(c.handle, image.handle, layout, &value, &[range]);
+            }
+            c.barrier();
+        })?;
+        let cleared = read(&image)?;
+        let expected_cleared = with_rectangle(SIZE_PX, |_, _| 0x9933_00ff, [0; 4], &[]);
+        Ok(vec![
+            Output::cpu("before", &before, &expected_before, Rule::Bits),
+            Output::cpu("after", &after, &expected, Rule::Bits),
+            Output::cpu("cleared", &cleared, &expected_cleared, Rule::Bits),
+        ])
+    });
+    case.without_lavapipe().without_honeykrisp()
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = round_trips();
     cases.extend(image_copies());
@@ -398,6 +470,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.push(copied_samples(vk::SampleCountFlags::TYPE_2));
     cases.push(copied_samples(vk::SampleCountFlags::TYPE_4));
     cases.extend(SHARED.map(shared));
+    cases.extend(SHARED_BY_ARM.map(shared_by_arm));
     cases.push(solid_tiles("solid_part", [5, 3, 37, 29]));
     cases.push(solid_tiles("solid_tiles", [16, 16, 32, 34]));
     cases

@@ -198,6 +198,58 @@ fn tessellation() -> Vec<Case> {
     cases
 }
 
+/// Polygons of geometry shaders and of the tessellator that are drawn as lines or points.
+fn outlines() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (name, mode) in [("lines", vk::PolygonMode::LINE), ("points", vk::PolygonMode::POINT)] {
+        for (suffix, flat, last, cull) in [
+            ("", "", false, vk::CullModeFlags::NONE),
+            ("_culled", "", false, vk::CullModeFlags::BACK),
+            ("_flat", "flat", false, vk::CullModeFlags::NONE),
+            ("_flat_last", "flat", true, vk::CullModeFlags::NONE),
+        ] {
+            let mut state = mesh_state();
+            state.polygon_mode = mode;
+            (state.provoking_last, state.cull) = (last, cull);
+            state.line_mode = Some(vk::LineRasterizationModeKHR::BRESENHAM);
+            cases.push(staged(
+                &format!("geometry_{name}{suffix}"),
+                "outlines of what a geometry shader emits",
+                &[VERTEX, GEOMETRY, FRAGMENT],
+                vec![
+                    Shader::new("mesh.vert"),
+                    geometry_shader("triangles", "triangle_strip", 4, 2),
+                    Shader::new("shade.frag").define("FLAT", flat),
+                ],
+                state.clone(),
+                scattered(85, 18),
+            ));
+            if !flat.is_empty() {
+                // The provoking vertex of what the tessellator makes is the implementation's choice.
+                continue;
+            }
+            state.topology = vk::PrimitiveTopology::PATCH_LIST;
+            state.patch_points = 3;
+            cases.push(staged(
+                &format!("tessellation_{name}{suffix}"),
+                "outlines of what the tessellator makes",
+                &[VERTEX, CONTROL, EVALUATION, FRAGMENT],
+                vec![
+                    Shader::new("mesh.vert"),
+                    Shader::new("stage.tesc").define("POINTS", 3).define("LEVEL", "2.3"),
+                    Shader::new("stage.tese")
+                        .define("POINTS", 3)
+                        .define("MODE", "triangles, equal_spacing"),
+                    Shader::new("shade.frag"),
+                ],
+                state,
+                scattered(86, 9),
+            ));
+        }
+    }
+    cases
+}
+
 /// Draws into layers of an array and returns all of them.
 fn layered(
     name: &str,
@@ -419,7 +471,7 @@ fn uniforms() -> Vec<Case> {
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
-    [geometry_shaders(), largest(), tessellation(), targets(), uniforms()]
+    [geometry_shaders(), largest(), tessellation(), outlines(), targets(), uniforms()]
         .into_iter()
         .flatten()
         .collect()

@@ -152,8 +152,9 @@ impl Encoder {
 }
 
 impl ExpandingEncoder<Mali> for Encoder {
-    fn needs_split(&self, _state: &CommandState<Mali>) -> bool {
-        false
+    fn needs_split(&self, state: &CommandState<Mali>) -> bool {
+        let contexts = self.targets.as_ref().and_then(|t| t.contexts);
+        contexts.is_some_and(|c| c.provoking_last != state.graphics.provoking_last)
     }
 
     fn draw(&mut self, state: &mut CommandState<Mali>, draw: &Draw) -> Result<DrawOutcome> {

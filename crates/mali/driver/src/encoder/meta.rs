@@ -12,8 +12,8 @@ use tepui_vulkan::state::MAX_VERTEX;
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::words::{self, DrawWords, RectangleWords};
 use tepui_vulkan_meta::{
-    Arrangement, Binding, Launch, Level, Memory, MetaEncoder, Output, Packing, Program, Rectangle,
-    Shape, Texels, View,
+    Arrangement, Binding, Launch, Level, Memory, MetaEncoder, Numbers, Output, Packing, Program,
+    Rectangle, Shape, Texels, View,
 };
 
 use super::Encoder;
@@ -45,7 +45,9 @@ fn memory(l: &Layout, level: u32, address: u64) -> Result<Memory> {
                 tile_log2: [tile.w.ilog2(), tile.h.ilog2()],
             }
         }
-        Modifier::Afbc(_) => return Err(Error::unsupported("copies of AFBC images on Mali")),
+        Modifier::Afbc(_) => {
+            return Err(Error::unsupported("addresses of texels of compressed images"));
+        }
     };
     let slice_pitch = match desc.shape.depth_px > 1 {
         true => at.surface_stride_B,
@@ -71,6 +73,28 @@ fn as_words<'a>(level: &Level<'a, Mali>) -> Result<(View<'a, Mali>, Packing)> {
     let (format, packing) = words
         .ok_or_else(|| Error::unsupported(format!("copies of samples of {}", level.format)))?;
     Ok((level.as_array(format), packing))
+}
+
+/// The view of a compressed level in the format that it is compressed as, and how its components make texels.
+fn as_compressed<'a>(level: &Level<'a, Mali>) -> Result<(View<'a, Mali>, Packing)> {
+    let format = crate::format::without_srgb(layout(level).desc().shape.format);
+    let lost = || Error::unsupported(format!("copies of compressed images of {format}"));
+    let packing = Packing::of(format).ok_or_else(lost)?;
+    Ok((level.as_array(format), Packing { numbers: Numbers::Unorm, ..packing }))
+}
+
+/// How programs read and write the texels of a level that have no fixed addresses.
+fn in_units<'a>(level: &Level<'a, Mali>) -> Result<(View<'a, Mali>, Packing)> {
+    match layout(level).desc().modifier {
+        Modifier::Afbc(_) => as_compressed(level),
+        _ => as_words(level),
+    }
+}
+
+/// Whether programs compute the addresses of a level's texels.
+fn is_addressed(level: &Level<'_, Mali>) -> bool {
+    let desc = layout(level).desc();
+    desc.shape.samples <= 1 && !matches!(desc.modifier, Modifier::Afbc(_))
 }
 
 /// Set 0 of a program of the driver's own, and its address.
@@ -152,20 +176,20 @@ impl MetaEncoder for Encoder {
     }
 
     fn reads<'a>(&self, level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
-        if layout(level).desc().shape.samples <= 1 {
+        if is_addressed(level) {
             return in_memory(level);
         }
-        let (view, packing) = as_words(level)?;
+        let (view, packing) = in_units(level)?;
         Ok(Texels::Image(view, packing))
     }
 
     fn writes<'a>(&self, level: &Level<'a, Mali>) -> Result<Texels<'a, Mali>> {
-        if layout(level).desc().shape.samples <= 1 {
+        if is_addressed(level) {
             return in_memory(level);
         }
         let own = level.as_array(level.format);
         if !level.format.info().is_depth_or_stencil() {
-            let (view, packing) = as_words(level)?;
+            let (view, packing) = in_units(level)?;
             return Ok(Texels::Drawn(view, Output::Colour, packing));
         }
         if level.format == Format::S8_UINT {

@@ -41,6 +41,7 @@ use inputs::Uploaded;
 use jobs::Jobs;
 pub use jobs::{Patches, Submitted};
 use rendering::Targets;
+pub use streams::incremental;
 pub use streams::subqueues::COUNTER_B;
 use streams::subqueues::{Subqueues, Waits};
 use tepui_mali_packets::job::WriteValueType;

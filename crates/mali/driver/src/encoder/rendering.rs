@@ -12,9 +12,11 @@ use tepui_vulkan_meta::clear;
 
 use super::Encoder;
 use super::load::Kept;
+use super::streams::incremental::Pass;
+use super::streams::rendering::Parts;
 use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
-use crate::graphics::framebuffer::{Framebuffer, Target, TilerLayer, max_tile_px};
+use crate::graphics::framebuffer::{FrameShaders, Framebuffer, Target, TilerLayer, max_tile_px};
 
 /// Layers of a tiler context. source: Mesa, panvk_cmd_buffer.h (`MAX_LAYERS_PER_TILER_DESC`)
 pub(super) const CONTEXT_LAYERS: u32 = 8;
@@ -90,6 +92,8 @@ pub struct Targets {
     pub contexts: Option<Contexts>,
     /// Pixels and layers that draws may touch.
     touched: Touched,
+    /// The part of the rendering that framebuffers are for.
+    pass: Pass,
 }
 
 /// Pixels and layers that draws may touch. A rendering without attachments renders no others.
@@ -137,6 +141,7 @@ impl Targets {
             rendering: rendering.clone(),
             contexts: None,
             touched: Touched::default(),
+            pass: Pass::Whole,
         }
     }
 
@@ -157,15 +162,21 @@ impl Targets {
 
     /// Whether an attachment is cleared by the fragment job.
     fn clears(&self, a: &Attachment<Mali>) -> bool {
-        a.load == vk::AttachmentLoadOp::CLEAR && !self.is_partial
+        let is_first = matches!(self.pass, Pass::Whole | Pass::First);
+        a.load == vk::AttachmentLoadOp::CLEAR && !self.is_partial && is_first
     }
 
     /// Whether tiles need what an attachment has.
     fn keeps(&self, a: &Attachment<Mali>) -> bool {
-        match a.load {
-            vk::AttachmentLoadOp::LOAD => true,
+        match (a.load, self.pass) {
+            (_, Pass::Next | Pass::Last) | (vk::AttachmentLoadOp::LOAD, _) => true,
             _ => self.is_partial && stores(a),
         }
+    }
+
+    /// Whether tiles are stored.
+    fn stores(&self, a: &Attachment<Mali>) -> bool {
+        matches!(self.pass, Pass::First | Pass::Next) || stores(a)
     }
 
     fn target<'a>(&self, a: &'a Attachment<Mali>, plane: usize, format: Format) -> Target<'a> {
@@ -178,7 +189,7 @@ impl Targets {
             level: image.level,
             layer: image.layer,
             clear: self.clears(a).then_some(a.clear),
-            store: stores(a),
+            store: self.stores(a),
         }
     }
 
@@ -281,6 +292,10 @@ impl Encoder {
 
     /// The tiler contexts of the rendering, which its first draw makes.
     ///
+    /// All draws of a rendering have one provoking vertex: the runtime splits it where they differ ([`needs_split`]).
+    ///
+    /// [`needs_split`]: tepui_vulkan::draws::ExpandingEncoder::needs_split
+    ///
     /// # Errors
     /// When there is no memory, or no rendering.
     pub(super) fn tiler(&mut self, provoking_last: bool) -> Result<Contexts> {
@@ -289,7 +304,7 @@ impl Encoder {
         };
         if let Some(contexts) = targets.contexts {
             if contexts.provoking_last != provoking_last {
-                let what = "draws with different provoking vertices in a rendering on Mali";
+                let what = "draws with different provoking vertices in a part of a rendering";
                 return Err(Error::unsupported(what));
             }
             return Ok(contexts);
@@ -325,9 +340,39 @@ impl Encoder {
         if targets.contexts.is_none() && !clears {
             return self.queries_end();
         }
+        let loads = self.load_targets(&targets)?;
+        let whole = self.framebuffers(&targets, loads)?;
+        let area = targets.render_box();
+        if self.jobs.is_some() {
+            self.fragment_jobs(&area, &whole)?;
+            return self.queries_end();
+        }
+        let mut tiled = None;
+        if let Some(contexts) = targets.contexts {
+            targets.pass = Pass::First;
+            let first = self.framebuffers(&targets, loads)?;
+            targets.pass = Pass::Next;
+            let loads = self.load_targets(&targets)?;
+            let next = self.framebuffers(&targets, loads)?;
+            targets.pass = Pass::Last;
+            let last = self.framebuffers(&targets, loads)?;
+            tiled = Some((contexts, Parts { first, next, last }));
+        }
+        self.fragments_in_stream(&area, &whole, tiled)?;
+        self.queries_end()
+    }
+
+    /// Frame shaders that load what targets keep.
+    fn load_targets(&mut self, targets: &Targets) -> Result<FrameShaders> {
+        let framebuffer = targets.framebuffer(self.device.kernel.chip, 0);
+        self.loads(&targets.kept(), &framebuffer, targets.layers)
+    }
+
+    /// Framebuffers of the layers that are rendered: their addresses, with flags.
+    fn framebuffers(&mut self, targets: &Targets, loads: FrameShaders) -> Result<Vec<u64>> {
         let positions = self.device.sample_positions(targets.samples);
         let mut framebuffer = targets.framebuffer(self.device.kernel.chip, positions);
-        framebuffer.loads = self.loads(&targets.kept(), &framebuffer, targets.layers)?;
+        framebuffer.loads = loads;
         let tag = framebuffer.tag()?;
         let mut descriptors = Vec::new();
         for layer in targets.rendered_layers() {
@@ -335,12 +380,7 @@ impl Encoder {
             let bytes = framebuffer.descriptor(layer, tiler)?;
             descriptors.push(self.upload(&bytes, DESCRIPTOR_ALIGN)?.address | tag);
         }
-        let area = targets.render_box();
-        match self.jobs {
-            Some(_) => self.fragment_jobs(&area, &descriptors)?,
-            None => self.fragments_in_stream(&area, &descriptors, targets.contexts),
-        }
-        self.queries_end()
+        Ok(descriptors)
     }
 }
 

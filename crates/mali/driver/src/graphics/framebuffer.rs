@@ -7,6 +7,7 @@ use tepui_format::Format::{self, *};
 use tepui_format::info::Numeric;
 use tepui_format::texel::TexelCodec;
 use tepui_mali_chips::Arch;
+use tepui_mali_layout::afbc::{Afbc, Superblock};
 use tepui_mali_layout::{Layout, Modifier};
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::framebuffer::{
@@ -14,7 +15,7 @@ use tepui_mali_packets::framebuffer::{
     FramebufferPointer, Msaa, PrePostFrameShaderMode, RenderTarget, RtClear, SFormat, TieBreakRule,
     ZInternalFormat, ZsCrcExtension, ZsFormat,
 };
-use tepui_mali_packets::texture::{ComponentOrder as Order, Format as Code};
+use tepui_mali_packets::texture::{AfbcCompressionMode, ComponentOrder as Order, Format as Code};
 use tepui_vulkan::{Error, Result};
 
 use super::samples;
@@ -175,6 +176,15 @@ struct Location {
     surface_stride: u32,
     block: BlockFormat,
     msaa: Msaa,
+    compression: Option<Compression>,
+}
+
+/// Compression of a target.
+struct Compression {
+    afbc: Afbc,
+    mode: AfbcCompressionMode,
+    /// Bytes from the headers to the bodies.
+    body_offset: u32,
 }
 
 impl Target<'_> {
@@ -185,10 +195,18 @@ impl Target<'_> {
         let (layer, slice) = if shape.depth_px > 1 { (0, layer) } else { (layer, 0) };
         let at = self.layout.levels().get(self.level as usize).ok_or_else(outside)?;
         let offset = self.layout.surface_offset_B(self.level, layer, slice).ok_or_else(outside)?;
-        let block = match self.layout.desc().modifier {
-            Modifier::UInterleaved => BlockFormat::TiledUInterleaved,
-            Modifier::Linear => BlockFormat::Linear,
-            Modifier::Afbc(_) => return Err(Error::unsupported("AFBC attachments on Mali")),
+        let (block, compression) = match self.layout.desc().modifier {
+            Modifier::UInterleaved => (BlockFormat::TiledUInterleaved, None),
+            Modifier::Linear => (BlockFormat::Linear, None),
+            Modifier::Afbc(afbc) => {
+                let format = self.layout.desc().shape.format;
+                let lost = || Error::unsupported(format!("compressed attachments of {format}"));
+                let mode = tepui_mali_textures::compression_mode(self.layout).ok_or_else(lost)?;
+                let parts = at.afbc.ok_or_else(lost)?;
+                let block = if afbc.tiled { BlockFormat::AfbcTiled } else { BlockFormat::Afbc };
+                let body_offset = parts.header_size_B as u32;
+                (block, Some(Compression { afbc, mode, body_offset }))
+            }
         };
         let several = shape.samples > 1;
         Ok(Location {
@@ -197,6 +215,7 @@ impl Target<'_> {
             surface_stride: if several { at.surface_stride_B as u32 } else { 0 },
             block,
             msaa: if several { Msaa::Layered } else { Msaa::Single },
+            compression,
         })
     }
 }
@@ -423,14 +442,29 @@ fn render_target(t: &Target<'_>, format: &TileFormat, layer: u32, at: u32) -> Re
         srgb: t.format.info().numeric() == Numeric::Srgb,
         swizzle: swizzle(format),
         clean_pixel_write_enable: t.clear.is_some(),
-        base: location.base,
-        row_stride: location.row_stride,
-        surface_stride: location.surface_stride,
         clear: RtClear { color_0, color_1, color_2, color_3 },
         ..RenderTarget::default()
     };
     if !t.store {
         out.writeback_block_format = BlockFormat::TiledUInterleaved;
+        return Ok(out);
+    }
+    match location.compression {
+        // source: Mesa, pan_desc.c (`pan_prepare_rt`)
+        Some(c) => {
+            out.compression_mode = c.mode;
+            out.yuv_transform = c.afbc.ytr;
+            out.split_block = c.afbc.split;
+            out.wide_block = c.afbc.superblock == Superblock::S32x8;
+            out.header = location.base;
+            out.header_row_stride = location.row_stride;
+            out.body_offset = c.body_offset;
+        }
+        None => {
+            out.base = location.base;
+            out.row_stride = location.row_stride;
+            out.surface_stride = location.surface_stride;
+        }
     }
     Ok(out)
 }

@@ -11,6 +11,7 @@ use tepui_drm::client::RenderNode;
 use tepui_drm::uapi::Direction;
 use tepui_drm::uapi::panthor::{self as uapi, Ioctl, ObjArray};
 use tepui_vulkan::backend::SyncPoint;
+use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::Heap;
 
@@ -25,6 +26,8 @@ const HEAP_CHUNK_B: u32 = 2 << 20;
 const HEAP_HEADER_B: u32 = 64;
 const HEAP_CHUNKS: u32 = 5;
 const MAX_HEAP_CHUNKS: u32 = 64;
+/// Bytes of the only chunk of a small heap, the least that the kernel allows. source: panthor_drm.h
+const SMALL_HEAP_B: u32 = 128 << 10;
 
 fn call<T: bytemuck::Pod>(
     node: &RenderNode,
@@ -68,6 +71,8 @@ const JOIN: u32 = Queue::ALL.len() as u32;
 pub struct Panthor {
     /// Address of the tiler heap's context, and of its first chunk.
     heap: [u64; 2],
+    /// Bytes of a chunk.
+    chunk: u32,
     vm: u32,
     group: u32,
     heap_handle: u32,
@@ -110,11 +115,15 @@ pub fn open(
         ..Default::default()
     };
     call(node, Ioctl::GroupCreate, &mut group).map_err(failed("creating a group of queues"))?;
+    let (chunk, chunks, most) = match debug::flags().contains(Flags::SMALL_HEAP) {
+        true => (SMALL_HEAP_B, 1, 1),
+        false => (HEAP_CHUNK_B, HEAP_CHUNKS, MAX_HEAP_CHUNKS),
+    };
     let mut heap = uapi::TilerHeapCreate {
         vm_id: vm.id,
-        initial_chunk_count: HEAP_CHUNKS,
-        chunk_size: HEAP_CHUNK_B,
-        max_chunks: MAX_HEAP_CHUNKS,
+        initial_chunk_count: chunks,
+        chunk_size: chunk,
+        max_chunks: most,
         // No limit: the chunks are one.
         target_in_flight: u32::from(u16::MAX),
         ..Default::default()
@@ -126,6 +135,7 @@ pub fn open(
     }
     let panthor = Panthor {
         heap: [heap.tiler_heap_ctx_gpu_va, heap.first_heap_chunk_gpu_va],
+        chunk,
         vm: vm.id,
         group: group.group_handle,
         heap_handle: heap.handle,
@@ -320,7 +330,7 @@ impl Interface for Panthor {
 
     fn heap(&self) -> TilerMemory {
         let [context, base] = self.heap;
-        TilerMemory { context: Some(context), base, size: HEAP_CHUNK_B, header: HEAP_HEADER_B }
+        TilerMemory { context: Some(context), base, size: self.chunk, header: HEAP_HEADER_B }
     }
 }
 

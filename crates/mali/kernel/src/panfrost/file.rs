@@ -167,6 +167,9 @@ impl File {
             require(args.flags & uapi::BO_NOEXEC != 0, "HEAP without NOEXEC")?;
             require(args.flags & uapi::BO_WB_MMAP == 0, "HEAP with WB_MMAP")?;
         }
+        if self.device.options.fails_allocation() {
+            return Err(Errno::NOMEM.into());
+        }
         let memory = Arc::new(memory(args.size.into(), true)?);
         let gem = self.device.core.buffers.create(Box::new(Buffer {
             memory,

@@ -275,6 +275,15 @@ impl OrderState {
         }
     }
 
+    /// A queue waits for all that another has started.
+    fn hand_over(&mut self, from: usize, to: usize) {
+        let [Some(source), Some(target)] = [from, to].map(|k| self.queues.get(k)) else { return };
+        let before: Vec<EventId> = source.known.into_iter().chain(target.known).collect();
+        let items = source.items.clone();
+        let known = self.work.event(items, &before);
+        self.queues[to].known = Some(known);
+    }
+
     /// Mistakes in the registers that an instruction accesses.
     fn loads(
         &mut self,
@@ -405,6 +414,11 @@ impl OrderChecker {
             state.instruction(queue, at, opcode, bytes, front, vm).ok().flatten()
         };
         self.with(handle).flatten()
+    }
+
+    /// A queue has used up its heap, and another's handler begins when its work so far is done; or the handler has ended.
+    pub fn hand_over(&self, from: usize, to: usize) {
+        self.with(|state| state.hand_over(from, to));
     }
 
     /// A queue's stream has ended.

@@ -299,6 +299,12 @@ pub(crate) fn run(
     })
 }
 
+/// Whether a context's list of polygons was taken away, when its chunks were given back in the middle of a rendering. source: Mesa,
+/// panvk_vX_exception_handler.c
+pub(crate) fn is_given_back(arch: Arch, context: &TilerContext) -> bool {
+    arch.0 >= 10 && context.polygon_list == 0
+}
+
 /// The number of a tiler context's scene, which begins with its first draw.
 pub(crate) fn scene(
     arch: Arch,
@@ -315,7 +321,7 @@ pub(crate) fn scene(
     // jobs read other parts of the context (Midgard's has the memory of threads).
     memory.space().report_access(unit::TILER, Access::Write, own, 4);
     match context.private_state.word0 {
-        0 => {
+        number if number == 0 || is_given_back(arch, context) => {
             // Without FINISH_FRAGMENT the heap is used again as soon as another context begins on it.
             if arch.0 < 10 {
                 scenes.remove_drawn();
@@ -328,6 +334,9 @@ pub(crate) fn scene(
                 let chunk = u64::from(number) * CHUNK;
                 let chunks = [chunk.to_le_bytes(), chunk.to_le_bytes()].concat();
                 let written = memory.write(at.wrapping_add(COMPLETED), &chunks);
+                written.map_err(|fault| JobFault::memory(UNIT, fault))?;
+                // The list of polygons, in the heap.
+                let written = memory.write(at, &chunk.to_le_bytes());
                 written.map_err(|fault| JobFault::memory(UNIT, fault))?;
             }
             Ok(number)

@@ -16,7 +16,7 @@ use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use super::copied;
-use super::draw::{Draw, context};
+use super::draw::{Draw, context, is_given_back};
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::pixels::Pixels;
@@ -69,7 +69,7 @@ pub(crate) fn execute(
     if p.tiler != 0 {
         let context = context(gpu.chip().arch, &mut memory, p.tiler)?;
         let number = context.private_state.word0;
-        if number != 0 {
+        if number != 0 && !is_given_back(gpu.chip().arch, &context) {
             scene = scenes.get(number).ok_or_else(|| {
                 let what = format!("the tiler context names scene {number}, which there is not");
                 JobFault::new(UNIT, what)

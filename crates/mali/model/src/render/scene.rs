@@ -78,10 +78,10 @@ pub(crate) struct Scene {
 impl Scene {
     /// Bytes that it holds.
     pub fn bytes(&self) -> usize {
-        self.draws.capacity() * size_of::<Draw>()
-            + self.primitives.capacity() * size_of::<Primitive>()
-            + self.shapes.capacity() * size_of::<Shape>()
-            + self.varyings.capacity()
+        self.draws.len() * size_of::<Draw>()
+            + self.primitives.len() * size_of::<Primitive>()
+            + self.shapes.len() * size_of::<Shape>()
+            + self.varyings.len()
     }
 }
 
@@ -120,6 +120,11 @@ impl Scenes {
         for number in std::mem::take(&mut self.drawn) {
             self.remove(number);
         }
+    }
+
+    /// Bytes of all scenes, which stand for those of the heap that they would take on silicon.
+    pub fn bytes(&self) -> u64 {
+        self.bytes as u64
     }
 
     /// A scene.

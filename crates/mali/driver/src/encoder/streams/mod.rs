@@ -2,10 +2,12 @@
 //!
 //! - [`subqueues`]: the streams of a command buffer, and the order between them
 //! - [`draw`], [`dispatch`], [`rendering`]: state in registers, and the instructions that run it
+//! - [`incremental`]: what is done when the tiler's heap is full
 
 mod dispatch;
 mod draw;
-mod rendering;
+pub mod incremental;
+pub mod rendering;
 pub mod subqueues;
 
 use std::cmp::Reverse;

@@ -3,11 +3,12 @@
 //!
 //! source: Mesa, panvk_vX_cmd_draw.c (`get_tiler_desc`, `flush_tiling`, `issue_fragment_jobs`)
 
-use tepui_mali_packets::cs::CsHeapEvent;
+use tepui_mali_packets::cs::{CsCondition, CsHeapEvent};
 use tepui_mali_packets::draw::Scissor;
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_vulkan::{Result, vk};
 
+use super::incremental;
 use super::subqueues::{Waits, mask_of};
 use crate::device::{DESCRIPTOR_ALIGN, GEOMETRY_B, packet};
 use crate::encoder::Encoder;
@@ -17,11 +18,11 @@ use crate::kernel::Queue;
 use crate::stream::{DEFERRED_SYNC, JOBS_MASK, SCRATCH};
 
 /// Bytes of a tiler context.
-const CONTEXT_B: u64 = TilerContext::SIZE_BYTES as u64;
+pub(super) const CONTEXT_B: u64 = TilerContext::SIZE_BYTES as u64;
 /// Words of a tiler context that are reset together.
 const RESET_WORDS: usize = 16;
 /// Offset of the addresses of the completed chunks in a tiler context.
-const COMPLETED: i16 = 40;
+pub(super) const COMPLETED: i16 = 40;
 
 /// Registers of RUN_IDVS and RUN_FRAGMENT. source: Mesa, panvk_vX_cmd_draw.c
 pub mod registers {
@@ -31,6 +32,19 @@ pub mod registers {
     pub const TILE_MAP: u8 = 44;
     /// Bytes of a row of it.
     pub const TILE_MAP_STRIDE: u8 = 46;
+}
+
+/// Scratch register with the number of times that an exhausted heap was handled.
+const COUNT: u8 = SCRATCH + 8;
+
+/// Framebuffers of a rendering whose draws do not fit into the heap, whose descriptors are given with their flags.
+pub struct Parts {
+    /// Of the first draws.
+    pub first: Vec<u64>,
+    /// Of later draws.
+    pub next: Vec<u64>,
+    /// Of the last draws.
+    pub last: Vec<u64>,
 }
 
 impl Encoder {
@@ -94,29 +108,41 @@ impl Encoder {
     }
 
     /// Renders framebuffers, whose descriptors are given with their flags, and ends the tiling.
+    ///
+    /// # Errors
+    /// When there is no memory.
     pub(in crate::encoder) fn fragments_in_stream(
         &mut self,
         area: &Scissor,
-        descriptors: &[u64],
-        contexts: Option<Contexts>,
-    ) {
-        if contexts.is_some() {
+        whole: &[u64],
+        tiled: Option<(Contexts, Parts)>,
+    ) -> Result<()> {
+        let contexts = tiled.as_ref().map(|t| t.0);
+        let mut last = None;
+        if let Some((contexts, parts)) = &tiled {
             let stream = self.queues.stream(Queue::VertexTiler);
             stream.finish_tiling();
             stream.heap_event(CsHeapEvent::VertexTilerCompleted, JOBS_MASK);
-            let mut waits = Waits::default();
-            waits[Queue::Fragment as usize] = mask_of(Queue::VertexTiler);
-            self.queues.order(waits, Default::default(), self.device.counters());
+            self.await_tiling(area, *contexts, parts)?;
+            last = Some(&parts.last);
         }
         let stream = self.queues.next_job(Queue::Fragment);
         stream.set_box(area);
         stream.move64(registers::TILE_MAP, 0);
         stream.move32(registers::TILE_MAP_STRIDE, 0);
-        for &descriptor in descriptors {
+        if last.is_some() {
+            stream.load(COUNT, 1, incremental::TABLE, incremental::table::COUNT);
+        }
+        for (k, &descriptor) in whole.iter().enumerate() {
             stream.move64(registers::TILER, descriptor);
+            if let Some(&last) = last.and_then(|all| all.get(k)) {
+                let at_once = stream.skip_if(CsCondition::Equal, COUNT);
+                stream.move64(registers::TILER, last);
+                stream.land(at_once);
+            }
             stream.run_fragment();
         }
-        let Some(contexts) = contexts else { return };
+        let Some(contexts) = contexts else { return Ok(()) };
         for (k, at) in (1..).zip(contexts.addresses()) {
             stream.move64(SCRATCH, at);
             stream.load(SCRATCH + 2, 4, SCRATCH, COMPLETED);
@@ -127,5 +153,43 @@ impl Encoder {
             // Its registers are used again.
             stream.wait(1 << DEFERRED_SYNC);
         }
+        Ok(())
+    }
+
+    /// Makes the fragment queue wait for the tiling. In the meantime it handles an exhausted heap.
+    fn await_tiling(&mut self, area: &Scissor, contexts: Contexts, parts: &Parts) -> Result<()> {
+        let size = incremental::table::BYTES + 16 * parts.first.len();
+        let place = self.reserve(size as u64, DESCRIPTOR_ALIGN)?;
+        let of = (contexts.address, contexts.count);
+        // SAFETY: the place is new and of the right size.
+        unsafe {
+            place.write(&incremental::table(place.address, of, &parts.first, &parts.next));
+        }
+        let [handler, bytes] = self.device.handler();
+        let resets = !self.usage.contains(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let stream = self.queues.stream(Queue::Fragment);
+        stream.set_box(area);
+        stream.move64(registers::TILE_MAP, 0);
+        stream.move32(registers::TILE_MAP_STRIDE, 0);
+        stream.move64(incremental::TABLE, place.address);
+        if resets {
+            stream.move32(SCRATCH, 0);
+            stream.store(SCRATCH, 1, incremental::TABLE, incremental::table::COUNT);
+        }
+        stream.move64(SCRATCH + 2, handler);
+        stream.move32(SCRATCH + 4, bytes as u32);
+        stream.settle();
+        stream.set_exception_handler(SCRATCH + 2, SCRATCH + 4);
+        let mut waits = Waits::default();
+        waits[Queue::Fragment as usize] = mask_of(Queue::VertexTiler);
+        self.queues.order(waits, Default::default(), self.device.counters());
+        let stream = self.queues.stream(Queue::Fragment);
+        stream.move64(SCRATCH + 2, 0);
+        stream.move32(SCRATCH + 4, 0);
+        stream.set_exception_handler(SCRATCH + 2, SCRATCH + 4);
+        // The handler uses registers of its own, and those of fragment jobs.
+        stream.forget();
+        stream.move64(incremental::TABLE, place.address);
+        Ok(())
     }
 }
