@@ -13,6 +13,8 @@ mod intel;
 
 /// Names of the counts.
 const HIERARCHIES: &str = "depth buffers with a hierarchy";
+const COMPRESSED: &str = "depth buffers with compressed cache lines";
+const SAMPLES: &str = "surface states with compressed cache lines of samples";
 const CLEARS: &str = "fast clears of depth";
 const RESOLVES: &str = "resolves of depth";
 const AMBIGUATIONS: &str = "ambiguations of hierarchies";
@@ -49,6 +51,7 @@ fn count(record: &Record, seen: &mut Seen) {
         match d.info.name {
             "3DSTATE_DEPTH_BUFFER" => {
                 add(HIERARCHIES, is_set("Hierarchical Depth Buffer Enable"));
+                add(COMPRESSED, is_set("Depth Buffer Compression Enable"));
             }
             "3DSTATE_WM_HZ_OP" => {
                 add(CLEARS, is_set("Depth Buffer Clear Enable"));
@@ -70,7 +73,10 @@ fn count(record: &Record, seen: &mut Seen) {
             "RENDER_SURFACE_STATE" => {
                 let mode = text(d, "Auxiliary Surface Mode");
                 let of_pages = is_set("Clear Value Address Enable");
-                let is_control = matches!(&mode[..], "AUX_CCS_D" | "AUX_CCS_E") && !of_pages;
+                let is_samples = mode == "AUX_MCS_LCE";
+                let is_control =
+                    is_samples || matches!(&mode[..], "AUX_CCS_D" | "AUX_CCS_E") && !of_pages;
+                add(SAMPLES, is_samples);
                 add(CONTROLS, is_control);
                 add(LINES, is_control && mode == "AUX_CCS_E");
                 add(PAGES, of_pages && mode == "AUX_CCS_E");
@@ -117,10 +123,14 @@ fn check(gpu: &str) {
     assert_eq!(of(&depth, CLEARS), 3, "{gpu} {depth:?}");
     assert!(of(&depth, HIERARCHIES) >= 2, "{gpu} {depth:?}");
     assert!(of(&depth, RESOLVES) >= 3 && of(&depth, AMBIGUATIONS) >= 3, "{gpu} {depth:?}");
+    // On Gen12 cache lines are compressed under the hierarchy and the control surface of samples.
+    let with_pages = if gpu == "tgl" { of(&depth, HIERARCHIES) } else { 0 };
+    assert_eq!(of(&depth, COMPRESSED), with_pages, "{gpu} {depth:?}");
     // Samples are resolved by draws, for which depth is readable.
     let samples = optimal("samples", "passes/depth_resolved");
     assert_eq!(of(&samples, CLEARS), 1, "{gpu} {samples:?}");
     assert!(of(&samples, CONTROLS) > 0 && of(&samples, RESOLVES) > 0, "{gpu} {samples:?}");
+    assert_eq!(of(&samples, SAMPLES) > 0, gpu == "tgl", "{gpu} {samples:?}");
     // Samples of new images are in their own slices.
     assert!(of(&samples, CONTROL_CLEARS) > 0, "{gpu} {samples:?}");
     // Switched before 16-bit depth on Gen12, and back at the end of the command buffer.

@@ -26,6 +26,8 @@ pub struct Plane {
     pub offset: u64,
     /// Its auxiliary surface.
     pub auxiliary: Option<Auxiliary>,
+    /// The control surface of its pages, beside an auxiliary surface of depth or samples (Gen12).
+    pages: Option<Auxiliary>,
 }
 
 /// The auxiliary surface of a plane.
@@ -256,7 +258,7 @@ impl Image {
             };
             let end = offset.checked_add(layout.size_B).filter(|&end| end <= MAX_IMAGE_B);
             size = size.max(end.ok_or_else(|| bad_plane(format!("a plane at {offset}")))?);
-            planes.push(Plane { layout, offset, auxiliary: None });
+            planes.push(Plane { layout, offset, auxiliary: None, pages: None });
         }
         // Auxiliary surfaces follow all planes, so that these are where they are without.
         for plane in &mut planes {
@@ -276,6 +278,13 @@ impl Image {
                 }
                 plane.auxiliary = Some(Auxiliary { surface, offset, clear_offset, compresses });
             }
+            if let Some(surface) = plane.layout.pages_under_aux() {
+                let at = u64::next_multiple_of(size, ALIGNMENT);
+                size = at + surface.size_B;
+                let offset = at - plane.offset;
+                plane.pages =
+                    Some(Auxiliary { surface, offset, clear_offset: 0, compresses: true });
+            }
         }
         Ok(Image { planes, size, mapping: OnceLock::new() })
     }
@@ -294,7 +303,11 @@ impl Image {
     ) -> Result<()> {
         let plane = &self.planes[0];
         let control = self.page_surface();
-        let format = format::hw(info.format).and_then(|hw| page_format(hw.row.format));
+        let format = match plane.layout.kind {
+            ImageKind::Colour => format::hw(info.format).map(|hw| hw.row.format),
+            _ => Some(plane.layout.desc().shape.format),
+        };
+        let format = format.and_then(page_format);
         if let (Some(control), Some(format)) = (control, format) {
             let size = plane.layout.size_B;
             let pages = table.map(address, address + control.offset, size, format)?;
@@ -314,6 +327,7 @@ impl Image {
 
     /// Address of the colour of clear blocks of an image whose cache lines are compressed.
     pub fn clear_colour(&self) -> Option<u64> {
+        self.page_control()?;
         self.mapping.get()?.as_ref().map(|m| m.clear_colour)
     }
 
@@ -324,13 +338,21 @@ impl Image {
 
     /// The control surface of the image's pages, whether these are mapped or not.
     fn page_surface(&self) -> Option<&Auxiliary> {
-        self.planes[0].auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::CcsOfPages)
+        let own = self.planes[0].auxiliary.as_ref();
+        own.filter(|a| a.surface.what == AuxKind::CcsOfPages).or(self.planes[0].pages.as_ref())
     }
 
-    /// The control surface of the image's cache lines, if these are compressed.
+    /// The control surface of the image's cache lines, if these are compressed and nothing else is.
     pub fn page_control(&self) -> Option<&Auxiliary> {
         self.mapping.get()?.as_ref()?;
-        self.planes[0].auxiliary.as_ref()
+        let own = self.planes[0].auxiliary.as_ref();
+        own.filter(|a| a.surface.what == AuxKind::CcsOfPages)
+    }
+
+    /// Whether depth or samples have compressed cache lines, beside their own auxiliary surface.
+    pub fn has_compressed_pages(&self) -> bool {
+        let is_mapped = self.mapping.get().is_some_and(Option::is_some);
+        is_mapped && self.planes[0].pages.is_some()
     }
 
     /// The control surface of the image's blocks on Gen9.
@@ -360,7 +382,8 @@ impl Image {
 
     /// The control surface that is a plane of its own of a shared image.
     fn control_plane(&self) -> Option<&Auxiliary> {
-        self.page_surface().or_else(|| self.line_control())
+        let own = self.planes[0].auxiliary.as_ref();
+        own.filter(|a| a.compresses)
     }
 
     /// The hierarchical depth buffer of the first plane.
@@ -489,7 +512,17 @@ mod tests {
             assert_eq!((s.row_pitch_B, s.qpitch_px, s.size_B), right, "{generation}");
             let plane = &image.planes[0];
             assert_eq!(hierarchy.offset, plane.layout.size_B.next_multiple_of(ALIGNMENT));
-            assert_eq!(image.size, hierarchy.offset + s.size_B);
+            let end = hierarchy.offset + s.size_B;
+            match generation {
+                Generation::Gen9 => assert_eq!(image.size, end),
+                // The control surface of its pages.
+                Generation::Gen12 => {
+                    let bytes = plane.layout.size_B.div_ceil(TABLE_PAGE_B) * PAGE_CCS_B;
+                    assert_eq!(image.size, end.next_multiple_of(ALIGNMENT) + bytes);
+                    assert_eq!(image.alignment(), TABLE_PAGE_B);
+                }
+            }
+            assert!(!image.has_compressed_pages(), "they are not mapped");
             assert_eq!(image.clear_depth(), 1.0);
             // Samples share the ranges of their pixel.
             let many = Image::new(generation, &ImageInfo { samples: 4, ..of }).unwrap();

@@ -37,6 +37,8 @@ pub struct Part<'a> {
     pub layout: &'a Layout,
     /// The auxiliary surface that units use.
     pub auxiliary: Option<&'a Auxiliary>,
+    /// Cache lines of samples are compressed.
+    pub compressed_samples: bool,
     /// Address of the colour of clear blocks, if units read it in memory.
     pub clear_colour: Option<u64>,
     /// GPU address of the plane.
@@ -97,6 +99,7 @@ pub fn state(
     let part = Part {
         layout: &v.image.planes[plane].layout,
         auxiliary: v.image.control(),
+        compressed_samples: v.image.has_compressed_pages(),
         clear_colour: v.image.clear_colour(),
         address: v.addresses[plane],
         format: number,
@@ -132,7 +135,7 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         Role::Target => (level, 0),
         _ => (levels.max(1) - 1, level),
     };
-    let auxiliary = p.auxiliary.map(|a| mode(generation, a));
+    let auxiliary = p.auxiliary.map(|a| mode(generation, a, p.compressed_samples));
     // A table leads from pages to their control surface.
     let in_state = p.auxiliary.filter(|a| a.surface.what != AuxKind::CcsOfPages);
     let clear =
@@ -200,8 +203,9 @@ fn is_words(number: u32, l: &Layout) -> bool {
 const AUXILIARY_TILE_B: u64 = 128;
 
 /// The mode of an auxiliary surface. source: Mesa, isl_surface_state.c (`isl_encode_aux_mode`)
-fn mode(generation: Generation, a: &Auxiliary) -> AuxiliarySurfaceMode {
+fn mode(generation: Generation, a: &Auxiliary, compressed_samples: bool) -> AuxiliarySurfaceMode {
     match (generation, a.surface.what) {
+        (Generation::Gen12, AuxKind::Mcs) if compressed_samples => AuxiliarySurfaceMode::AuxMcsLce,
         (Generation::Gen9, AuxKind::Ccs) if a.compresses => AuxiliarySurfaceMode::AuxCcsE,
         (Generation::Gen9, AuxKind::Mcs | AuxKind::Ccs) => AuxiliarySurfaceMode::AuxCcsD,
         (Generation::Gen12, AuxKind::Mcs | AuxKind::Ccs) | (_, AuxKind::CcsOfPages) => {

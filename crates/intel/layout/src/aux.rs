@@ -76,8 +76,7 @@ impl Layout {
             return None;
         }
         if self.has_table && may_be_compressed(desc, self.kind) {
-            let size_B = self.size_B.div_ceil(PAGE_B) * PAGE_CCS_B;
-            return Some(Aux { what: AuxKind::CcsOfPages, row_pitch_B: 0, qpitch_px: 0, size_B });
+            return Some(self.of_pages());
         }
         let (what, tree) = self.aux_tree()?;
         let laid = tree.lay_out();
@@ -88,6 +87,19 @@ impl Layout {
             qpitch_px: laid.qpitch_el * tree.block.1,
             size_B: tree.size_B(&laid, row_pitch_B),
         })
+    }
+
+    /// The control surface of the pages of an image on Gen12 that has another auxiliary surface, too: hierarchical depth or samples.
+    ///
+    /// source: Mesa, isl.c (`isl_surf_supports_ccs`)
+    pub fn pages_under_aux(&self) -> Option<Aux> {
+        let is = |aux: Aux| matches!(aux.what, AuxKind::Hiz | AuxKind::Mcs);
+        self.aux().filter(|&aux| self.has_table && is(aux)).map(|_| self.of_pages())
+    }
+
+    fn of_pages(&self) -> Aux {
+        let size_B = self.size_B.div_ceil(PAGE_B) * PAGE_CCS_B;
+        Aux { what: AuxKind::CcsOfPages, row_pitch_B: 0, qpitch_px: 0, size_B }
     }
 
     /// The words of the control surface of cache lines that a level of a layer or slice has; `None` if there are none.
@@ -169,7 +181,9 @@ impl Layout {
 pub fn page_format(format: Format) -> Option<u64> {
     const Y_TILES: u64 = 1 << 52;
     let info = format.info();
-    let Encoding::Plain(list) = &info.encoding else { return None };
+    let (Encoding::Plain(list) | Encoding::DepthStencil(list)) = &info.encoding else {
+        return None;
+    };
     let first = list.as_slice().first()?;
     let bits = list.as_slice().iter().map(|c| c.bits).max()?;
     let code = match (bits, first.numeric) {
@@ -187,6 +201,8 @@ pub fn page_format(format: Format) -> Option<u64> {
         (8, Numeric::Snorm) => 0x1b,
         (8, Numeric::Sint) => 0x1c,
         (8, Numeric::Uint) => 0x1d,
+        // Depth in words of 32 bits.
+        (24, Numeric::Unorm) => 0x13,
         (11, Numeric::Ufloat) => 0x1e,
         _ => return None,
     };
@@ -222,6 +238,12 @@ mod tests {
         let plain = Layout::of_gen12(&plain).unwrap();
         assert_eq!((plain.row_pitch_B, plain.aux()), (384, None));
         assert_eq!(Layout::new(&small).unwrap().row_pitch_B, 384);
+        // Depth and samples have one beside their own surface, and pitches as without.
+        let depth = ImageDesc::new_2d(Format::D32_SFLOAT, Tiling::Y, 70, 50);
+        let layout = Layout::of_gen12(&depth).unwrap();
+        assert_eq!((layout.row_pitch_B, layout.aux().unwrap().what), (384, AuxKind::Hiz));
+        assert_eq!(layout.pages_under_aux().unwrap().size_B, 256);
+        assert_eq!(Layout::new(&depth).unwrap().pages_under_aux(), None);
         let blocks = ImageDesc::new_2d(Format::BC1_RGB_UNORM_BLOCK, Tiling::Y, 70, 50);
         assert_eq!(Layout::of_gen12(&blocks).unwrap().aux(), None);
     }
@@ -264,6 +286,9 @@ mod tests {
             (Format::A2B10G10R10_UINT_PACK32, 0x1a, 5),
             (Format::B10G11R11_UFLOAT_PACK32, 0x1e, 5),
             (Format::R32_SINT, 0x12, 5),
+            (Format::D16_UNORM, 0x14, 0),
+            (Format::X8_D24_UNORM_PACK32, 0x13, 5),
+            (Format::D32_SFLOAT, 0x11, 5),
         ] {
             assert_eq!(page_format(format), Some(code << 58 | size << 54 | 1 << 52), "{format}");
         }

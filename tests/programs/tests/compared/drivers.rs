@@ -146,8 +146,7 @@ const NOT_ON_TEPUI: &[(&str, &str)] = &[
 const MEDIUM_PRECISION: &str = "`mediump` floats have 16 bits on this driver, 32 on the others";
 
 /// Tepui's own Vulkan driver, and zink over it, on the virtual Skylake.
-const TEPUI_SKYLAKE: Driver =
-    Driver { name: "tepui-skl", gpu: Some("skl"), has_opengl: false, ..TEPUI };
+const TEPUI_SKYLAKE: Driver = Driver { name: "tepui-skl", gpu: Some("skl"), ..TEPUI };
 
 /// Tepui's own Vulkan driver, and zink over it, on the virtual Tiger Lake.
 const TEPUI_TIGER_LAKE: Driver = Driver { name: "tepui-tgl", gpu: Some("tgl"), ..TEPUI_SKYLAKE };
@@ -160,6 +159,7 @@ const TEPUI_MALI_G610: Driver = Driver {
         NOT_ON_TEPUI,
         &[("vkmark/cube_dri3", ARM_COMPOSITOR), ("vkmark/cube_wayland_dma_bufs", ARM_COMPOSITOR)],
     ],
+    has_opengl: false,
     ..TEPUI_SKYLAKE
 };
 

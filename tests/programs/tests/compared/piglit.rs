@@ -60,6 +60,12 @@ const EXPECTED: &[(&str, &str, &str)] = &[
         "spec@glsl-1.10@execution@fs-dfdx-accuracy",
         "it warns that dFdx is coarse, which is the driver's choice",
     ),
+    (
+        "tgl",
+        "spec@arb_gpu_shader_fp64@execution@built-in-functions@fs-op-div-dmat4-dmat4",
+        "the GPU has no floats of 64 bits: iris is still compiling the divisions of integers in their place when the \
+         time is up",
+    ),
 ];
 
 /// Disabling GL_MULTISAMPLE has no effect on coverage in Mesa's driver: of the rasterizer state it uses
@@ -164,7 +170,7 @@ fn run(list: &List, part: usize, name: &str) -> Result<(), String> {
     let expected = run_all(&piglit, &all, &REFERENCE, name)?;
     let passes = cases.iter().filter(|case| is(&expected, &case.name, "pass")).count();
     require(list, passes, &cases, &REFERENCE)?;
-    for driver in TESTED.iter().filter(|driver| driver.has_opengl) {
+    for driver in TESTED.iter().filter(|driver| driver.has_opengl && driver.runs(name)) {
         compare(list, name, &cases, &expected, driver)?;
     }
     Ok(())

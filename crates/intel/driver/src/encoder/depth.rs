@@ -89,6 +89,8 @@ struct Hierarchy {
     clear: f32,
     /// Depths are 16 bits of one sample: Wa_1808121037.
     is_d16: bool,
+    /// Cache lines of depth are compressed, too.
+    compresses: bool,
 }
 
 impl Hierarchy {
@@ -104,7 +106,8 @@ impl Hierarchy {
         };
         let shape = image.planes[0].layout.desc().shape;
         let is_d16 = shape.format == Format::D16_UNORM && shape.samples == 1;
-        Some(Hierarchy { buffer, clear: image.clear_depth(), is_d16 })
+        let compresses = image.has_compressed_pages();
+        Some(Hierarchy { buffer, clear: image.clear_depth(), is_d16, compresses })
     }
 }
 
@@ -171,7 +174,13 @@ impl Encoder {
                 self.emit(&gen9_stencil(stencil))?;
             }
             Generation::Gen12 => {
-                self.emit(&gen12::State3dDepthBuffer::from(depth))?;
+                // source: Mesa, isl_emit_depth_stencil.c
+                let compresses = hierarchy.is_some_and(|h| h.compresses);
+                self.emit(&gen12::State3dDepthBuffer {
+                    control_surface_enable: compresses,
+                    depth_buffer_compression_enable: compresses,
+                    ..gen12::State3dDepthBuffer::from(depth)
+                })?;
                 self.emit(&gen12_stencil(stencil))?;
             }
         }

@@ -96,6 +96,7 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
     let part = Part {
         layout: layout(&view.of),
         auxiliary: view.of.image.control(),
+        compressed_samples: view.of.image.has_compressed_pages(),
         clear_colour: view.of.image.clear_colour(),
         address: view.of.addresses[view.of.plane],
         format: hw.number,

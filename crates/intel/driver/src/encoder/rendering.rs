@@ -55,6 +55,7 @@ fn target(generation: Generation, a: &Attachment<Intel>) -> Result<RenderSurface
     let part = Part {
         layout: &a.image.planes[a.plane].layout,
         auxiliary: a.image.control().or(of_clears),
+        compressed_samples: a.image.has_compressed_pages(),
         clear_colour: a.image.clear_colour(),
         address: a.addresses[a.plane],
         format: hw.number,
