@@ -94,6 +94,7 @@ fn replay(args: &Args, path: &Path) -> Result<bool, String> {
         check: args.check,
         removals: None,
         still_clock: false,
+        settles: false,
         relaxed: args.relaxed,
         draws: args.draw,
         repeats: args.repeat,

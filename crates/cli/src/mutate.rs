@@ -93,7 +93,12 @@ struct Judge {
 
 impl Judge {
     fn new(process: &Process, limit: usize) -> Result<Judge, String> {
-        let plain = ReplayOptions { threads: 1, still_clock: true, ..ReplayOptions::default() };
+        let plain = ReplayOptions {
+            threads: 1,
+            still_clock: true,
+            settles: true,
+            ..ReplayOptions::default()
+        };
         let programs = ReplayOptions { check: true, ..plain };
         let checked = ReplayOptions { removals: Some(limit), ..programs };
         let checked = Replayer::new(process, &checked)?;

@@ -185,6 +185,9 @@ pub struct ReplayOptions {
     pub removals: Option<usize>,
     /// The GPU's clock stands still, so that all executions write the same timestamps.
     pub still_clock: bool,
+    /// Queues of a group go on until all have ended or wait, in place of until one has ended: relaxed execution, which always does so, is
+    /// then comparable.
+    pub settles: bool,
     /// The seed of relaxed execution: in another order that the hardware may take, where the model has that.
     pub relaxed: Option<u64>,
     /// Maximum number of draws that are executed of each command.
@@ -465,6 +468,7 @@ fn mali_replayer(process: &Process, options: &ReplayOptions) -> Result<Replayer,
         max_draws: options.draws.unwrap_or(u64::MAX),
         check: options.check,
         relaxed: options.relaxed,
+        settles: options.settles,
         ..Default::default()
     };
     let gpu = tepui_mali_model::Gpu::new(chip, model);

@@ -42,6 +42,9 @@ pub struct Options {
     /// A seed of relaxed execution: work runs late and in another order, as far as waits and dependencies allow. It runs on one
     /// thread; with it, `check` reports nothing about the order of work.
     pub relaxed: Option<u64>,
+    /// Whether the queues of a group go on until nothing does, in place of until one of their streams has ended; relaxed execution
+    /// always does so.
+    pub settles: bool,
 }
 
 fn no_clock() -> u64 {
@@ -60,6 +63,7 @@ impl Default for Options {
             find_copies: true,
             check: false,
             relaxed: None,
+            settles: false,
         }
     }
 }
@@ -254,7 +258,8 @@ impl Gpu {
                 done.push(Completion { queue: index, outcome });
             }
             // Relaxed execution ends streams in another order: all go on as far as they can.
-            let is_done = !done.is_empty() && group.choices.is_none();
+            let settles = group.choices.is_some() || self.options.settles;
+            let is_done = !done.is_empty() && !settles;
             if is_done || !progress {
                 break;
             }
