@@ -360,7 +360,7 @@ impl FrontEnd<'_> {
             CsOpcode::FinishFragment => {
                 let i = unpack!(CsFinishFragment);
                 let chunks = pair(i.first_heap_chunk)?;
-                draw::finish(self.scenes, chunks);
+                draw::finish(self.vm, self.scenes, chunks);
             }
             CsOpcode::RunFullscreen => {
                 let i = unpack!(CsRunFullscreen);

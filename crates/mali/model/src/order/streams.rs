@@ -367,6 +367,12 @@ impl OrderState {
                 let entry = i.signal_slot as usize % ENTRIES;
                 self.issue(queue, opcode, at, entry, extra, false);
             }
+            CsOpcode::FinishFragment => {
+                let i = cs::CsFinishFragment::unpack(bytes)?;
+                let extra = self.deferred(queue, i.wait_mask);
+                let entry = i.signal_slot as usize % ENTRIES;
+                self.issue(queue, opcode, at, entry, extra, false);
+            }
             CsOpcode::FlushCache2 => {
                 let i = cs::CsFlushCache2::unpack(bytes)?;
                 let extra = self.deferred(queue, i.wait_mask);

@@ -203,6 +203,20 @@ fn draws_of_a_context_are_in_order_and_fragments_wait_for_them() {
     assert_eq!(stream(0), [ReportKind::MissingWait]);
 }
 
+#[test]
+fn chunks_are_given_back_after_the_fragments() {
+    let stream = |wait_mask: u32| {
+        let found = Bench::judge(|bench| {
+            bench.run(1, &CsRunFragment::default()).read();
+            bench.run(1, &CsFinishFragment { wait_mask, ..Default::default() });
+            bench.access(unit::SHADER, Access::Write);
+        });
+        kinds(found)
+    };
+    assert_eq!(stream(1), []);
+    assert_eq!(stream(0), [ReportKind::MissingWait]);
+}
+
 /// Instructions of a stream.
 type Part<'a> = &'a dyn Fn(&mut Bench);
 

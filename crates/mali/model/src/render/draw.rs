@@ -372,10 +372,18 @@ pub(crate) fn fullscreen(
 }
 
 /// Frees the scene whose chunks of the heap are returned.
-pub(crate) fn finish(scenes: &mut Scenes, chunks: u64) {
+pub(crate) fn finish(vm: &AddressSpace, scenes: &mut Scenes, chunks: u64) {
     if let Ok(number) = u32::try_from(chunks / CHUNK) {
+        report_lists(vm, Access::Write, number);
         scenes.remove(number);
     }
+}
+
+/// Tells the checker of an access to a scene's lists in the chunks of the heap. They are not in memory here: addresses that no memory has
+/// stand for them.
+pub(super) fn report_lists(vm: &AddressSpace, access: Access, scene: u32) {
+    const LISTS: u64 = 1 << 63;
+    vm.report_access(unit::SHADER, access, LISTS | u64::from(scene) * CHUNK, 4);
 }
 
 /// Factor that makes a scene's number look like the address of a chunk.

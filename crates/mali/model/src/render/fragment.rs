@@ -13,10 +13,10 @@ use tepui_mali_packets::draw::{Draw as DrawDescriptor, Scissor};
 use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
 use tepui_raster::{Bins, TILE_SIDE};
 use tepui_softgpu::worker_pool::Budget;
-use tepui_softgpu::{AddressSpace, UnitMemory};
+use tepui_softgpu::{Access, AddressSpace, UnitMemory};
 
 use super::copied;
-use super::draw::{Draw, context, is_given_back};
+use super::draw::{Draw, context, is_given_back, report_lists};
 use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::pixels::Pixels;
@@ -75,6 +75,7 @@ pub(crate) fn execute(
                 JobFault::new(UNIT, what)
             })?;
             scenes.drawn(number);
+            report_lists(vm, Access::Read, number);
         }
     }
     if min[0] >= max[0] || min[1] >= max[1] {
