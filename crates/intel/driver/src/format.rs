@@ -223,7 +223,8 @@ pub fn modifiers(generation: Generation, f: Format) -> Vec<(u64, F)> {
 /// Whether cache lines of colours of a format may be compressed.
 pub fn is_compressible(generation: Generation, f: Format) -> bool {
     let is_gen12 = generation == Generation::Gen12;
-    hw(f).is_some_and(|hw| hw.row.has(is_gen12, Use::Compress) && !is_padded(f))
+    let is_colour = !f.info().is_depth_or_stencil() && !is_padded(f);
+    is_colour && hw(f).is_some_and(|hw| hw.row.has(is_gen12, Use::Compress))
 }
 
 /// Whether views of a format may see the compressed cache lines of an image of another. Gen9 compresses by the bits of channels; Gen12
