@@ -239,7 +239,7 @@ impl Gpu {
                 let before = queue.stats.commands;
                 let (scenes, frames) = (&mut group.scenes, &mut group.frames);
                 let choices = group.choices.as_mut();
-                let run = || stream::run(self, vm, scenes, frames, index, queue, heap, choices);
+                let run = || stream::run(self, vm, scenes, frames, queue, (index, heap), choices);
                 let outcome = catch_panic(run).unwrap_or_else(|what| {
                     Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
                 });

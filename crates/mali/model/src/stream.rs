@@ -69,15 +69,14 @@ fn fault(error: Error<Fault>) -> JobFault {
     }
 }
 
-/// Executes a queue for a turn; `heap` is the maximum bytes of its tiler heap.
+/// Executes the queue with a number for a turn; `heap` is the maximum bytes of its tiler heap.
 pub(crate) fn run(
     gpu: &Gpu,
     vm: &AddressSpace,
     scenes: &mut Scenes,
     frames: &mut Vec<u64>,
-    number: usize,
     queue: &mut Queue,
-    heap: Option<u64>,
+    (number, heap): (usize, Option<u64>),
     choices: Option<&mut Choices>,
 ) -> Result<(), JobFault> {
     let memory = Bus(UnitMemory::new(vm));

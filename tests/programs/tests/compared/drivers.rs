@@ -190,11 +190,8 @@ const ARM_COMPOSITOR: &str = "the compositor's driver, panfrost, is a program of
 
 /// Tepui's own Vulkan driver, and zink over it, on the virtual Mali-G57, which gets its work as chains of jobs; all before that is as on
 /// the G610.
-const TEPUI_MALI_G57: Driver = Driver {
-    name: "tepui-mali-g57",
-    gpu: Some("mali-g57"),
-    ..TEPUI_MALI_G610
-};
+const TEPUI_MALI_G57: Driver =
+    Driver { name: "tepui-mali-g57", gpu: Some("mali-g57"), ..TEPUI_MALI_G610 };
 
 /// ANV (Vulkan), zink over it and `iris` (OpenGL) on the virtual Skylake.
 const SKYLAKE: Driver = Driver {
