@@ -159,8 +159,7 @@ const COMPRESSED_ON_INTEL: &[&str] = &[
 const IN_PIECES: &[&str] = &["queries", "stages"];
 
 /// Groups that run with a small heap of the tiler, which their draws fill.
-const FILLING_THE_HEAP: &[&str] =
-    &["blend", "depth", "geometry", "many", "passes", "samples", "stages", "stencil"];
+const FILLING_THE_HEAP: &[&str] = &["geometry", "many", "passes", "samples"];
 
 /// Groups that do not run on PanVK: nearly all of their cases need stages, statistics and captures that it lacks.
 const NOT_ON_MALI: &[&str] = &["queries", "stages"];
