@@ -256,6 +256,18 @@ impl Tracker {
         self.saved.retain(|saved| saved.lanes != 0);
     }
 
+    /// Keeps a result aside. It replaces those of earlier messages of the slot to the register, so that a loop that waits for none keeps a
+    /// bounded number.
+    fn save(&mut self, result: Saved) {
+        for old in &mut self.saved {
+            if (old.slot, old.register) == (result.slot, result.register) {
+                old.lanes &= !result.lanes;
+            }
+        }
+        self.saved.retain(|old| old.lanes != 0);
+        self.saved.push(result);
+    }
+
     /// Begins an instruction or a clause with the active lanes.
     fn begin(&mut self, check: &ProgramCheck, program: &Program, warp: &mut Warp, index: u32) {
         let place = check.places[index as usize];
@@ -316,7 +328,7 @@ impl Tracker {
         if let Some(slot) = access.slot.filter(|_| access.results != 0) {
             for register in registers(access.results) {
                 let value = warp.registers[usize::from(register)];
-                self.saved.push(Saved { slot, register, lanes: group.lanes, value });
+                self.save(Saved { slot, register, lanes: group.lanes, value });
             }
             poison(warp, access.results, group.lanes);
         }

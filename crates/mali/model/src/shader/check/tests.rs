@@ -1,6 +1,6 @@
 //! Programs with a wait each, and without: what is reported, and what registers hold.
 
-use super::POISON;
+use super::{POISON, Row, Saved, Tracker};
 use crate::job::ReportKind;
 use crate::shader::testing::{Bench, MEMORY};
 
@@ -60,6 +60,22 @@ fn lanes_wait_on_their_own_ways() {
     let (reports, lanes) = run(&source(""), 1);
     assert_eq!(reports, [(ReportKind::UnwaitedRead, 5 * 8)]);
     assert_eq!((lanes[0], lanes[3], lanes[4], lanes[15]), (7, 7, POISON, POISON));
+}
+
+/// A loop that waits for none of its messages keeps the last result of each register.
+#[test]
+fn results_that_nothing_waits_for_are_bounded() {
+    let mut tracker = Tracker::default();
+    for number in 0..100u32 {
+        for register in 0..4 {
+            let (lanes, value) = (0xff << (number % 2 * 8), Row::splat(number));
+            tracker.save(Saved { slot: 1, register, lanes, value });
+        }
+    }
+    assert_eq!(tracker.saved.len(), 8);
+    let mut warp = crate::shader::warp::Warp::default();
+    tracker.deliver(&mut warp, 1 << 1, u16::MAX);
+    assert_eq!((warp.registers[3].0[0], warp.registers[3].0[15]), (98, 99));
 }
 
 #[test]
