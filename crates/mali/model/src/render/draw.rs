@@ -383,7 +383,7 @@ pub(crate) fn finish(vm: &AddressSpace, scenes: &mut Scenes, chunks: u64) {
 /// stand for them.
 pub(super) fn report_lists(vm: &AddressSpace, access: Access, scene: u32) {
     const LISTS: u64 = 1 << 63;
-    vm.report_access(unit::SHADER, access, LISTS | u64::from(scene) * CHUNK, 4);
+    vm.report_access(unit::SHADER, access, LISTS + u64::from(scene) * CHUNK, 4);
 }
 
 /// Factor that makes a scene's number look like the address of a chunk.
