@@ -22,7 +22,7 @@
 //! | devices | [`instance`], [`physical`], [`device`], [`queue`] |
 //! | interface of a family | [`backend::Backend`], [`backend::Encoder`] |
 //! | data, over a family's [`backend::Types`] | descriptions of [`backend`], [`command::CommandState`], [`state`], [`dependency`], [`descriptor::SetLayout`], [`cache`] |
-//! | handles, chains, errors, the registry | [`object`], [`entry`], [`dispatch`], [`table`], [`chain`], [`error`], [`registry`] |
+//! | handles, chains, errors, the registry | [`object`], [`mod@entry`], [`dispatch`], [`table`], [`chain`], [`error`], [`registry`] |
 //!
 //! Start reading at [`backend`].
 
