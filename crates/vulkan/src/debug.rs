@@ -52,7 +52,7 @@ pub const WORDS: &[(&str, Flags, &str)] = &[
         "compress no images but those whose modifier asks for it",
     ),
     ("pieces", Flags::PIECES, "divide draws with geometry shaders into small pieces"),
-    ("smallheap", Flags::SMALL_HEAP, "give the tiler of a Mali GPU the least memory"),
+    ("smallheap", Flags::SMALL_HEAP, "give the heap of a tiler the least memory"),
 ];
 
 /// The flags that the environment sets; unknown words are named once on standard error.
