@@ -117,7 +117,7 @@ enum LineState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Colour {
     number: u64,
-    /// Where the clear has found it in memory. None once it is known for uses of all addresses.
+    /// The GPU address at which the clear has found it. None once it is known for uses of all addresses.
     only_at: Option<u64>,
 }
 
