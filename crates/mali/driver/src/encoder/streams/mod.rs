@@ -9,6 +9,8 @@ mod draw;
 pub mod incremental;
 pub mod rendering;
 pub mod subqueues;
+#[cfg(test)]
+mod words;
 
 use std::cmp::Reverse;
 

@@ -148,34 +148,13 @@ impl Subqueues {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use tepui_mali_packets::cs::CsOpcode;
     use tepui_mali_streams::{FrontEnd, Memory, Step};
 
+    use super::super::words::Words;
     use super::*;
 
     const COUNTERS: u64 = 0x9000;
-
-    /// Words of memory, the counters among them.
-    #[derive(Default)]
-    struct Words(HashMap<u64, u8>);
-
-    impl Memory for Words {
-        type Fault = u64;
-
-        fn load(&mut self, at: u64, into: &mut [u8]) -> Result<(), u64> {
-            for (to, at) in into.iter_mut().zip(at..) {
-                *to = *self.0.get(&at).ok_or(at)?;
-            }
-            Ok(())
-        }
-
-        fn store(&mut self, at: u64, bytes: &[u8]) -> Result<(), u64> {
-            self.0.extend((at..).zip(bytes.iter().copied()));
-            Ok(())
-        }
-    }
 
     /// The three queues, with streams in memory.
     struct Queues {
