@@ -1,7 +1,7 @@
 //! The DRM core, on the kernel's side of a render node: uAPI structures ([`uapi`]), GEM handles and
 //! PRIME ([`gem`], [`dma_buf`]), fences and sync objects ([`fence`], [`syncobj`], [`sync_file`]), and
 //! the core's ioctls of an open file ([`core`]), and
-//! what surrounds a driver's own ([`entry`], [`fault_log`]). The kernel interfaces of all families use it.
+//! what surrounds a driver's own ([`entry`], [`fault_log`], [`threads`]). The kernel interfaces of all families use it.
 //!
 //! An ioctl arrives as a request word and the bytes of its argument. Numbers 0x40 to 0x9f are the
 //! driver's own; everything else goes to [`core::CoreFile::ioctl`]. Pointers inside an argument are
@@ -35,6 +35,7 @@ pub mod refusal;
 mod shared_use;
 pub mod sync_file;
 pub mod syncobj;
+pub mod threads;
 pub mod token;
 pub mod uapi;
 pub mod user;

@@ -1,16 +1,16 @@
 //! An open file of the device: its handles, address spaces and queues, and the ioctls on them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tepui_drm::core::{CoreFile, put_fence};
 use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
 use tepui_drm::entry::Entry;
-use tepui_drm::fence::{Fence, notify, wait_recorded};
+use tepui_drm::fence::{Fence, wait_recorded};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::lock;
 use tepui_drm::syncobj::Syncobj;
+use tepui_drm::threads::Threads;
 use tepui_drm::token::Registry;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
 use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
@@ -40,8 +40,8 @@ pub struct File {
     vms: Mutex<Ids<Arc<Vm>>>,
     queues: Mutex<Ids<Arc<Queue>>>,
     objects: Mutex<Ids<Object>>,
-    /// Set when the file is closed; queues, destroyed ones included, then cancel submissions that have not started.
-    closed: Arc<AtomicBool>,
+    /// Threads of queues, destroyed ones included, which cancel submissions that have not started when the file is closed.
+    threads: Threads,
 }
 
 /// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or
@@ -70,7 +70,7 @@ impl File {
             vms: Mutex::default(),
             queues: Mutex::default(),
             objects: Mutex::default(),
-            closed: Arc::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -280,8 +280,8 @@ impl File {
         let mut queues = lock(&self.queues);
         // The queue's thread needs its id, which the table allocates.
         let id = queues.next_id();
-        let (device, closed) = (self.device.clone(), self.closed.clone());
-        let queue = Queue::new(device, self.id, id, vm, args.usc_exec_base, closed)?;
+        let (device, base) = (self.device.clone(), args.usc_exec_base);
+        let queue = Queue::new(device, self.id, id, vm, base, &self.threads)?;
         args.queue_id = queues.insert(Arc::new(queue));
         debug_assert_eq!(args.queue_id, id);
         Ok(())
@@ -385,8 +385,7 @@ impl VirtualFile for File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        self.closed.store(true, Ordering::Release);
-        notify();
+        self.threads.close();
         if let Some(observer) = &self.device.options.observer {
             observer.closed(self.id);
         }

@@ -14,7 +14,8 @@ use tepui_agx_model::{
     Barriers, CommandKind, FaultKind, JobFault, JobStats, OrderChecker, Report, Unit,
 };
 use tepui_drm::fence::{Fence, wait_until};
-use tepui_drm::{Errno, gem::Gem, spawn};
+use tepui_drm::threads::Threads;
+use tepui_drm::{Errno, gem::Gem};
 use tepui_softgpu::catch_panic;
 
 use crate::device::{Device, FaultRecord, timestamp};
@@ -100,7 +101,7 @@ struct Worker {
 }
 
 impl Queue {
-    /// Creates a queue and its thread. Once `file_closed` is set and waiters are woken
+    /// Creates a queue and its thread. Once the file is closed and waiters are woken
     /// ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
     pub fn new(
         device: Arc<Device>,
@@ -108,13 +109,12 @@ impl Queue {
         queue: u32,
         vm: Arc<Vm>,
         usc_exec_base: u64,
-        file_closed: Arc<AtomicBool>,
+        threads: &Threads,
     ) -> Result<Queue, Errno> {
         let (sender, receiver) = channel();
-        let state = Arc::new(State { lost: AtomicBool::new(false), file_closed });
+        let state = Arc::new(State { lost: AtomicBool::new(false), file_closed: threads.closed() });
         let worker = Worker { device, file, queue, vm, state: state.clone() };
-        spawn(&format!("tepui-queue-{queue}"), move || worker.run(&receiver))
-            .map_err(|_| Errno::NOMEM)?;
+        threads.start(&format!("tepui-queue-{queue}"), move || worker.run(&receiver))?;
         Ok(Queue { usc_exec_base, state, sender })
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use tepui_drm::Errno;
 use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, require};
+use tepui_drm::threads::Threads;
 use tepui_drm::uapi::i915::{
     self as uapi, ContextParam, ContextParamSseu, EngineClassInstance, context_param as param, exec,
 };
@@ -267,7 +268,7 @@ impl Context {
         device: &Arc<Device>,
         file: u64,
         id: u32,
-        file_closed: &Arc<AtomicBool>,
+        threads: &Threads,
         flags: u64,
     ) -> Result<Arc<Queue>, Refusal> {
         let (index, _engine) = lock(&self.parameters).engine(flags)?;
@@ -275,8 +276,7 @@ impl Context {
         if let Some((_, queue)) = queues.iter().find(|(i, _)| *i == index) {
             return Ok(queue.clone());
         }
-        let closed = file_closed.clone();
-        let queue = Arc::new(Queue::new(device.clone(), file, [id, index as u32], self, closed)?);
+        let queue = Arc::new(Queue::new(device.clone(), file, [id, index as u32], self, threads)?);
         queues.push((index, queue.clone()));
         Ok(queue)
     }

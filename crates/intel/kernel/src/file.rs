@@ -1,17 +1,18 @@
 //! An open file of the device: its handles, address spaces and contexts, and the ioctls on them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use tepui_drm::core::CoreFile;
 use tepui_drm::device::{CallObserver, VirtualFile};
 use tepui_drm::entry::Entry;
-use tepui_drm::fence::{Fence, notify, wait_recorded, wait_until};
+use tepui_drm::fence::{Fence, wait_recorded, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, found, require};
 use tepui_drm::sync_file;
+use tepui_drm::threads::Threads;
 use tepui_drm::uapi::i915::{self as uapi, Ioctl, exec};
 use tepui_drm::uapi::{IoctlInfo, Request, core};
 use tepui_drm::user::{UserMemory, read_array, read_value, with_struct as with};
@@ -37,9 +38,9 @@ pub struct File {
     contexts: Mutex<Ids<Arc<Context>>>,
     /// The default context of the file, with id 0.
     default_context: Arc<Context>,
-    /// Set when the file is closed; queues, also those of destroyed contexts, then cancel submissions that
-    /// have not started.
-    closed: Arc<AtomicBool>,
+    /// Threads of queues, also of destroyed contexts, which cancel submissions that have not started when the file is
+    /// closed.
+    threads: Threads,
 }
 
 impl File {
@@ -54,7 +55,7 @@ impl File {
             vms: Mutex::default(),
             contexts: Mutex::default(),
             default_context: Arc::new(Context::new(Parameters::new())),
-            closed: Arc::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -433,7 +434,7 @@ impl File {
         if context.is_banned() {
             return Err(Refusal { errno: Errno::IO, why: "the context is lost after a fault" });
         }
-        let queue = context.queue(&self.device, self.id, id, &self.closed, args.flags)?;
+        let queue = context.queue(&self.device, self.id, id, &self.threads, args.flags)?;
         let done = Fence::new();
         if args.flags & exec::FENCE_OUT != 0 {
             let fence = sync_file::export(&self.device.core.registry, done.clone())?;
@@ -473,8 +474,7 @@ impl VirtualFile for File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        self.closed.store(true, Ordering::Release);
-        notify();
+        self.threads.close();
         if let Some(observer) = &self.device.options.observer {
             observer.closed(self.id);
         }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use tepui_drm::Errno;
 use tepui_drm::fence::{Fence, wait_until};
-use tepui_drm::{Errno, spawn};
+use tepui_drm::threads::Threads;
 use tepui_intel_model::{Batch, FaultKind, HardwareContext, JobFault, Unit, finding};
 use tepui_softgpu::catch_panic;
 
@@ -45,14 +46,14 @@ struct Worker {
 }
 
 impl Queue {
-    /// Creates the queue of a context, named by its id, and one of its engines, and its thread. Once `file_closed` is
-    /// set and waiters are woken ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
+    /// Creates the queue of a context, named by its id, and one of its engines, and its thread. Once the file is
+    /// closed and waiters are woken ([`tepui_drm::fence::notify`]), submissions that have not started are cancelled.
     pub fn new(
         device: Arc<Device>,
         file: u64,
         [id, engine]: [u32; 2],
         context: &Arc<Context>,
-        file_closed: Arc<AtomicBool>,
+        threads: &Threads,
     ) -> Result<Queue, Errno> {
         let (sender, receiver) = channel();
         let weak = Arc::downgrade(context);
@@ -68,10 +69,9 @@ impl Queue {
             faults: context.faults.clone(),
             cancelled: context.cancelled.clone(),
             banned: context.banned.clone(),
-            file_closed,
+            file_closed: threads.closed(),
         };
-        spawn(&format!("tepui-i915-{id}"), move || worker.run(&receiver))
-            .map_err(|_| Errno::NOMEM)?;
+        threads.start(&format!("tepui-i915-{id}"), move || worker.run(&receiver))?;
         Ok(Queue { sender })
     }
 

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 
+use tepui_drm::Errno;
 use tepui_drm::core::CoreFile;
 use tepui_drm::fence::{Fence, wait_until};
 use tepui_drm::refusal::{Refusal, require};
+use tepui_drm::threads::Threads;
 use tepui_drm::uapi::panthor::{self as uapi, SyncOp, VmBindOp};
 use tepui_drm::user::UserMemory;
-use tepui_drm::{Errno, spawn};
 
 use crate::array::objects;
 use crate::submit::Syncs;
@@ -23,7 +24,7 @@ pub struct BindOperation {
     done: Fence,
 }
 
-/// Executes a VM_BIND on an address space. `closed` is set when the file is closed, which cancels operations that
+/// Executes a VM_BIND on an address space. Closing the file, which `threads` belong to, cancels operations that
 /// wait.
 ///
 /// # Errors
@@ -34,12 +35,12 @@ pub fn vm_bind(
     core: &CoreFile,
     user: &dyn UserMemory,
     args: &mut uapi::VmBind,
-    closed: &Arc<AtomicBool>,
+    threads: &Threads,
 ) -> Result<(), Refusal> {
     require(args.flags & !uapi::BIND_ASYNC == 0, "unknown flags")?;
     let ops: Vec<VmBindOp> = objects(user, &args.ops, size_of::<VmBindOp>())?;
     if args.flags & uapi::BIND_ASYNC != 0 {
-        return defer(vm, core, user, &ops, closed);
+        return defer(vm, core, user, &ops, threads);
     }
     let result = ops.iter().enumerate().try_for_each(|(index, op)| {
         let kind = op.flags & uapi::BIND_OP_TYPE_MASK;
@@ -57,7 +58,7 @@ fn defer(
     core: &CoreFile,
     user: &dyn UserMemory,
     ops: &[VmBindOp],
-    closed: &Arc<AtomicBool>,
+    threads: &Threads,
 ) -> Result<(), Refusal> {
     let mut syncs = Syncs::new(core);
     let mut jobs = Vec::new();
@@ -70,7 +71,7 @@ fn defer(
         let waits = syncs.job(&list, &done)?;
         jobs.push(BindOperation { waits, bind, done });
     }
-    let queue = queue(vm, closed)?;
+    let queue = queue(vm, threads)?;
     syncs.publish();
     for job in jobs {
         if let Err(lost) = queue.send(job) {
@@ -81,14 +82,14 @@ fn defer(
 }
 
 /// The queue of an address space. Its thread ends with the address space.
-fn queue(vm: &Arc<Vm>, closed: &Arc<AtomicBool>) -> Result<Sender<BindOperation>, Refusal> {
+fn queue(vm: &Arc<Vm>, threads: &Threads) -> Result<Sender<BindOperation>, Refusal> {
     let mut slot = lock(&vm.deferred);
     if let Some(queue) = &*slot {
         return Ok(queue.clone());
     }
     let (sender, receiver) = channel();
-    let (weak, closed) = (Arc::downgrade(vm), closed.clone());
-    spawn("tepui-vm-bind", move || work(&weak, &receiver, &closed)).map_err(|_| Errno::NOMEM)?;
+    let (weak, closed) = (Arc::downgrade(vm), threads.closed());
+    threads.start("tepui-vm-bind", move || work(&weak, &receiver, &closed))?;
     Ok(slot.insert(sender).clone())
 }
 

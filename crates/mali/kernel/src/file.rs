@@ -3,18 +3,19 @@
 //! The header does not say which error a wrong id gives; here it is `EINVAL`, and `ENOENT` for a buffer's handle, as
 //! Mesa does not tell them apart.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tepui_drm::Errno;
 use tepui_drm::core::CoreFile;
 use tepui_drm::device::{CallObserver, VirtualFile};
 use tepui_drm::entry::Entry;
-use tepui_drm::fence::{Fence, notify, wait_recorded};
+use tepui_drm::fence::{Fence, wait_recorded};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, require};
+use tepui_drm::threads::Threads;
 use tepui_drm::uapi::panthor::{self as uapi, Ioctl};
 use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
 use tepui_drm::user::UserMemory;
@@ -48,8 +49,8 @@ pub struct File {
     user_mmio_offset: AtomicU64,
     /// The page of the register LATEST_FLUSH_ID, once it is mapped. It stays 0: no cache is flushed.
     flush_id: Mutex<Option<Arc<Gem>>>,
-    /// Set when the file is closed; threads of groups and address spaces then cancel what has not ended.
-    closed: Arc<AtomicBool>,
+    /// Threads of groups and address spaces, which cancel what has not ended when the file is closed.
+    threads: Threads,
 }
 
 /// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or longer. The structure is
@@ -100,7 +101,7 @@ impl File {
             heaps: Mutex::default(),
             user_mmio_offset: AtomicU64::new(uapi::USER_MMIO_OFFSET_64BIT),
             flush_id: Mutex::default(),
-            closed: Arc::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -165,7 +166,7 @@ impl File {
                 found(vm, "no address space has this id").map(drop)
             }),
             Ioctl::VmBind => with(arg, |args: &mut uapi::VmBind| {
-                vm_bind(&self.vm(args.vm_id)?, &self.core, user, args, &self.closed)
+                vm_bind(&self.vm(args.vm_id)?, &self.core, user, args, &self.threads)
             }),
             Ioctl::VmGetState => with(arg, |args: &mut uapi::VmGetState| {
                 let unusable = self.vm(args.vm_id)?.is_unusable();
@@ -334,8 +335,8 @@ impl File {
         let mut groups = lock(&self.groups);
         // The group's thread needs its handle, which the table allocates.
         let handle = groups.next_id();
-        let (device, closed) = (self.device.clone(), self.closed.clone());
-        let group = Group::new(device, self.id, handle, vm, queues.len(), closed)?;
+        let device = self.device.clone();
+        let group = Group::new(device, self.id, handle, vm, queues.len(), &self.threads)?;
         args.group_handle = groups.insert(Arc::new(group));
         debug_assert_eq!(args.group_handle, handle);
         Ok(())
@@ -417,8 +418,7 @@ impl VirtualFile for File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        self.closed.store(true, Ordering::Release);
-        notify();
+        self.threads.close();
         if let Some(observer) = &self.device.options.observer {
             observer.closed(self.id);
         }

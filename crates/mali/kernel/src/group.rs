@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tepui_drm::fence::{Fence, notify, wait_until};
-use tepui_drm::{Errno, monotonic_ns, spawn};
+use tepui_drm::threads::Threads;
+use tepui_drm::{Errno, monotonic_ns};
 use tepui_mali_model::{Completion, FaultKind, JobFault, Stream, Unit};
 use tepui_softgpu::catch_panic;
 
@@ -50,7 +51,7 @@ impl GroupState {
 }
 
 impl Group {
-    /// Creates a group and its thread. Once `file_closed` is set and waiters are woken ([`notify`]), all unfinished
+    /// Creates a group and its thread. Once the file is closed and waiters are woken ([`notify`]), all unfinished
     /// jobs are cancelled.
     pub fn new(
         device: Arc<Device>,
@@ -58,13 +59,13 @@ impl Group {
         handle: u32,
         vm: Arc<Vm>,
         queues: usize,
-        file_closed: Arc<AtomicBool>,
+        threads: &Threads,
     ) -> Result<Group, Errno> {
         let shared = Arc::new(GroupState {
             queued: Mutex::new((0..queues).map(|_| VecDeque::new()).collect()),
             fatal_queues: Mutex::new(0),
             destroyed: AtomicBool::new(false),
-            file_closed,
+            file_closed: threads.closed(),
         });
         let mut worker = Worker {
             gpu: device.gpu.group(queues),
@@ -77,7 +78,7 @@ impl Group {
             started: Vec::new(),
             runs: 0,
         };
-        spawn(&format!("tepui-group-{handle}"), move || worker.work()).map_err(|_| Errno::NOMEM)?;
+        threads.start(&format!("tepui-group-{handle}"), move || worker.work())?;
         Ok(Group { shared, queues })
     }
 

@@ -10,6 +10,7 @@ use tepui_drm::fence::{Fence, wait_recorded, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
 use tepui_drm::refusal::{Refusal, require};
+use tepui_drm::threads::Threads;
 use tepui_drm::uapi::panfrost::{self as uapi, Ioctl};
 use tepui_drm::uapi::{IoctlInfo, Request, core};
 use tepui_drm::user::{UserMemory, read_array};
@@ -35,6 +36,8 @@ pub struct File {
     queue: Mutex<Option<Queue>>,
     /// Contexts by handle: their priorities.
     contexts: Mutex<Ids<u32>>,
+    /// The queue's thread.
+    threads: Threads,
 }
 
 impl File {
@@ -49,6 +52,7 @@ impl File {
             space: Arc::new(Space::new()),
             queue: Mutex::default(),
             contexts: Mutex::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -238,7 +242,8 @@ impl File {
         let job = Job { submission, chain: args.jc, waits, done: done.clone(), buffers };
         let mut queue = lock(&self.queue);
         if queue.is_none() {
-            *queue = Some(Queue::new(self.device.clone(), self.id, self.space.clone())?);
+            let (device, space) = (self.device.clone(), self.space.clone());
+            *queue = Some(Queue::new(device, self.id, space, &self.threads)?);
         }
         if let Some(queue) = &*queue {
             queue.push(job);
@@ -286,6 +291,7 @@ impl VirtualFile for File {
 
 impl Drop for File {
     fn drop(&mut self) {
+        self.threads.close();
         if let Some(observer) = &self.device.options.observer {
             observer.closed(self.id);
         }

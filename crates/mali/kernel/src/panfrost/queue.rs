@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tepui_drm::Errno;
 use tepui_drm::fence::{Fence, notify, wait_until};
 use tepui_drm::gem::Gem;
-use tepui_drm::{Errno, spawn};
+use tepui_drm::threads::Threads;
 use tepui_mali_model::{Completion, JobContext, Stream};
 
 use super::device::{Device, FaultRecord};
@@ -28,22 +29,26 @@ pub struct Job {
     pub buffers: Vec<Arc<Gem>>,
 }
 
-/// The queue. Dropping it cancels its unfinished jobs.
+/// The queue. Closing its file cancels unfinished jobs.
 pub struct Queue(Arc<QueueState>);
 
 struct QueueState {
     jobs: Mutex<VecDeque<Job>>,
-    closed: AtomicBool,
+    file_closed: Arc<AtomicBool>,
 }
 
 impl Queue {
     /// A queue with its thread.
-    pub fn new(device: Arc<Device>, file: u64, space: Arc<Space>) -> Result<Queue, Errno> {
-        let shared =
-            Arc::new(QueueState { jobs: Mutex::default(), closed: AtomicBool::new(false) });
+    pub fn new(
+        device: Arc<Device>,
+        file: u64,
+        space: Arc<Space>,
+        threads: &Threads,
+    ) -> Result<Queue, Errno> {
+        let (jobs, file_closed) = (Mutex::default(), threads.closed());
+        let shared = Arc::new(QueueState { jobs, file_closed });
         let own = shared.clone();
-        spawn(&format!("tepui-jobs-{file}"), move || own.work(&device, file, &space))
-            .map_err(|_| Errno::NOMEM)?;
+        threads.start(&format!("tepui-jobs-{file}"), move || own.work(&device, file, &space))?;
         Ok(Queue(shared))
     }
 
@@ -54,19 +59,12 @@ impl Queue {
     }
 }
 
-impl Drop for Queue {
-    fn drop(&mut self) {
-        self.0.closed.store(true, Ordering::Release);
-        notify();
-    }
-}
-
 impl QueueState {
     fn work(&self, device: &Device, file: u64, space: &Space) {
         let mut context = JobContext::default();
         let mut runs = 0u32;
         loop {
-            let closed = || self.closed.load(Ordering::Acquire);
+            let closed = || self.file_closed.load(Ordering::Acquire);
             let ready = wait_until(None, || {
                 if closed() {
                     return Some(None);
