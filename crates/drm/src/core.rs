@@ -47,7 +47,7 @@ impl CoreDevice {
 }
 
 /// Imports a buffer: makes the driver's object from another process's descriptor and its size in bytes.
-type Import = fn(OwnedFd, u64) -> Result<Box<dyn Backing>, Errno>;
+pub type Import = fn(OwnedFd, u64) -> Result<Box<dyn Backing>, Errno>;
 
 /// An open file of a render node.
 pub struct CoreFile {

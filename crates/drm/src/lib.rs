@@ -1,7 +1,7 @@
 //! The DRM core, on the kernel's side of a render node: uAPI structures ([`uapi`]), GEM handles and
 //! PRIME ([`gem`], [`dma_buf`]), fences and sync objects ([`fence`], [`syncobj`], [`sync_file`]), and
-//! the core's ioctls of an open file ([`core`]), and
-//! what surrounds a driver's own ([`entry`], [`fault_log`], [`threads`]). The kernel interfaces of all families use it.
+//! the core's ioctls of an open file ([`core`]), and the state of devices and open files that all drivers have
+//! ([`interface`], [`threads`]). The kernel interfaces of all families use it.
 //!
 //! An ioctl arrives as a request word and the bytes of its argument. Numbers 0x40 to 0x9f are the
 //! driver's own; everything else goes to [`core::CoreFile::ioctl`]. Pointers inside an argument are
@@ -24,13 +24,12 @@ pub mod client;
 pub mod core;
 pub mod device;
 pub mod dma_buf;
-pub mod entry;
 #[doc(hidden)]
 pub mod exercise;
-pub mod fault_log;
 pub mod fence;
 pub mod gem;
 pub mod ids;
+pub mod interface;
 pub mod refusal;
 mod shared_use;
 pub mod sync_file;

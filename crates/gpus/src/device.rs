@@ -140,9 +140,7 @@ fn mali_device(
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
         shareable: options.shareable,
-        failing_allocation: options
-            .failing_allocation
-            .map(|n| Arc::new(mali::FailingAllocation::new(n))),
+        failing_allocation: options.failing_allocation,
     };
     // Command streams came with v10; before, there was a job manager.
     match has_streams {
@@ -174,6 +172,8 @@ fn intel_device(
         report_faults: true,
         abort_on_fault: options.abort_on_fault,
         report_refusals: options.report_refusals,
+        failing_allocation: options.failing_allocation,
+        shareable: options.shareable,
     };
     intel::Device::new(chip, options)
 }

@@ -74,6 +74,21 @@ impl<U: GpuUnit> fmt::Display for JobFault<U> {
 
 impl<U: GpuUnit> std::error::Error for JobFault<U> {}
 
+impl<U: fmt::Display> JobFault<U> {
+    /// The fault as lines of a report, indented: unit, description, instruction and packet. `program` and `packet` are the
+    /// terms for these, of at most seven letters.
+    pub fn lines(&self, program: &str, packet: &str) -> String {
+        let mut text = format!("  unit    {}\n  what    {}\n", self.unit, self.what);
+        if let Some(ProgramPoint { program: address, offset, text: instruction }) = &self.program {
+            text += &format!("  {program:8}{address:#x}, at offset {offset:#x}: {instruction}\n");
+        }
+        if let Some(address) = self.packet {
+            text += &format!("  {packet:8}{address:#x}\n");
+        }
+        text
+    }
+}
+
 impl<U> JobFault<U> {
     /// A fault without a position.
     pub fn new(unit: U, what: impl Into<String>) -> JobFault<U> {

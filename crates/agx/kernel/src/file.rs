@@ -3,14 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use tepui_drm::core::{CoreFile, put_fence};
-use tepui_drm::device::{CallObserver, Node, VirtualDevice, VirtualFile};
-use tepui_drm::entry::Entry;
+use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
 use tepui_drm::fence::{Fence, wait_recorded};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
+use tepui_drm::interface::{OpenFile, request_info};
 use tepui_drm::lock;
 use tepui_drm::syncobj::Syncobj;
-use tepui_drm::threads::Threads;
 use tepui_drm::token::Registry;
 use tepui_drm::uapi::asahi::{self as uapi, Ioctl};
 use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
@@ -34,14 +33,12 @@ struct Object {
 /// An open file of the device. Dropping it cancels submissions that have not started and frees its
 /// objects.
 pub struct File {
-    id: u64,
     device: Arc<Device>,
-    core: CoreFile,
     vms: Mutex<Ids<Arc<Vm>>>,
     queues: Mutex<Ids<Arc<Queue>>>,
     objects: Mutex<Ids<Object>>,
-    /// Threads of queues, destroyed ones included, which cancel submissions that have not started when the file is closed.
-    threads: Threads,
+    /// What all drivers have; dropped last, which ends the threads of queues.
+    open: OpenFile,
 }
 
 /// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or
@@ -59,24 +56,19 @@ fn with<T: KernelStruct>(
 }
 
 impl File {
-    pub(crate) fn new(device: Arc<Device>, id: u64) -> File {
-        if let Some(observer) = &device.options.observer {
-            observer.opened(id);
-        }
+    pub(crate) fn new(device: Arc<Device>) -> File {
         File {
-            id,
-            core: CoreFile::new(device.core.clone(), import),
+            open: device.interface.open(import),
             device,
             vms: Mutex::default(),
             queues: Mutex::default(),
             objects: Mutex::default(),
-            threads: Threads::default(),
         }
     }
 
     /// Number of this open file, from 1 within the device.
     pub fn id(&self) -> u64 {
-        self.id
+        self.open.id
     }
 
     /// The device.
@@ -86,7 +78,7 @@ impl File {
 
     /// The DRM core's part of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
-        &self.core
+        &self.open.core
     }
 
     /// The bound ranges of an address space in ascending order: address and length in bytes. Empty
@@ -98,8 +90,7 @@ impl File {
 
     /// Name and fields of an ioctl; `None` for an unknown number.
     pub fn info(request: Request) -> Option<&'static IoctlInfo> {
-        let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);
-        own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
+        request_info(Ioctl::from_nr(request.nr()).map(Ioctl::info), request)
     }
 
     /// Executes an ioctl. `arg` holds as many bytes as the request word encodes and is updated in
@@ -115,14 +106,9 @@ impl File {
         request: Request,
         arg: &mut [u8],
     ) -> Result<u32, Errno> {
-        let options = &self.device.options;
-        let entry = Entry {
-            file: self.id,
-            info: File::info,
-            observer: options.observer.as_deref().map(|o| o as &dyn CallObserver),
-            report_refusals: options.report_refusals,
-        };
-        entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
+        let dispatch = |arg: &mut [u8]| self.dispatch(user, request, arg);
+        let info = File::info(request);
+        self.device.interface.answer(&self.open, info, (user, request), arg, dispatch)
     }
 
     fn dispatch(
@@ -135,7 +121,7 @@ impl File {
             if request.nr() == core::Ioctl::GemClose as u8 {
                 return self.gem_close(arg);
             }
-            return Ok(self.core.ioctl(user, request, arg)?);
+            return Ok(self.open.core.ioctl(user, request, arg)?);
         };
         match ioctl {
             Ioctl::GetParams => with(arg, |args| self.get_params(user, args)),
@@ -154,8 +140,8 @@ impl File {
             Ioctl::GemCreate => with(arg, |args| self.gem_create(args)),
             Ioctl::GemMmapOffset => with(arg, |args: &mut uapi::GemMmapOffset| {
                 require(args.flags == 0, "flags is not 0")?;
-                let gem = self.core.gem(args.handle)?;
-                args.offset = self.device.core.buffers.make_mappable(&gem);
+                let gem = self.open.core.gem(args.handle)?;
+                args.offset = self.device.interface.core.buffers.make_mappable(&gem);
                 Ok(())
             }),
             Ioctl::GemBindObject => with(arg, |args| self.gem_bind_object(args)),
@@ -208,7 +194,7 @@ impl File {
             let offset = index * u64::from(args.stride);
             let at = args.userptr.checked_add(offset).ok_or(Errno::FAULT)?;
             let op = read_array::<u8>(user, at, stride)?;
-            binds.push(vm.check(extensible(&op)?, |handle| self.core.gem(handle))?);
+            binds.push(vm.check(extensible(&op)?, |handle| self.open.core.gem(handle))?);
         }
         let applied = binds.into_iter().try_for_each(|bind| vm.apply(bind));
         vm.release();
@@ -219,22 +205,20 @@ impl File {
         require(args.pad == 0, "pad is not 0")?;
         let known = uapi::GEM_WRITEBACK | uapi::GEM_VM_PRIVATE;
         require(args.flags & !known == 0, "unknown flags")?;
-        if self.device.fails_allocation() {
-            return Err(Errno::NOMEM.into());
-        }
+        self.device.interface.may_allocate()?;
         let private = args.flags & uapi::GEM_VM_PRIVATE != 0;
         let owner = if private { Some(Arc::downgrade(&self.vm(args.vm_id)?)) } else { None };
-        let buffer = allocate(args.size, owner, self.device.options.shareable)?;
-        let gem = self.device.core.buffers.create(Box::new(buffer));
+        let buffer = allocate(args.size, owner, self.device.interface.options.shareable)?;
+        let gem = self.device.interface.core.buffers.create(Box::new(buffer));
         args.size = gem.size();
-        args.handle = self.core.handle(gem);
+        args.handle = self.open.core.handle(gem);
         Ok(())
     }
 
     /// The kernel unbinds a buffer everywhere when its handle is closed: Mesa frees addresses
     /// without unbinding (agx_device.c, `agx_bo_free`).
     fn gem_close(&self, arg: &mut [u8]) -> Result<(), Refusal> {
-        let gem = self.core.gem_close(arg)?;
+        let gem = self.open.core.gem_close(arg)?;
         let vms: Vec<_> = lock(&self.vms).iter().map(|(_, vm)| vm.clone()).collect();
         vms.iter().for_each(|vm| vm.forget(&gem));
         Ok(())
@@ -248,7 +232,7 @@ impl File {
         match args.op {
             uapi::BIND_OBJECT_OP_BIND => {
                 require(args.flags == usage, "flags name no usage")?;
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 let uapi::GemBindObject { offset, range, .. } = *args;
                 require(range != 0, "range is 0")?;
                 require(
@@ -281,7 +265,7 @@ impl File {
         // The queue's thread needs its id, which the table allocates.
         let id = queues.next_id();
         let (device, base) = (self.device.clone(), args.usc_exec_base);
-        let queue = Queue::new(device, self.id, id, vm, base, &self.threads)?;
+        let queue = Queue::new(device, self.open.id, id, vm, base, &self.open.threads)?;
         args.queue_id = queues.insert(Arc::new(queue));
         debug_assert_eq!(args.queue_id, id);
         Ok(())
@@ -327,9 +311,9 @@ impl File {
             done.signal(Err(Errno::CANCELED));
             return Err(Refusal { errno: Errno::IO, why: "the queue is lost after a fault" });
         }
-        let id = self.device.next_submission();
+        let id = self.device.interface.next_submission();
         queue.push(Submission { id, waits, commands, done: done.clone() })?;
-        if self.device.options.observer.is_some() {
+        if self.device.interface.options.observer.is_some() {
             wait_recorded(&[done]);
         }
         Ok(())
@@ -361,7 +345,8 @@ impl File {
 
     fn in_fence(&self, sync: &uapi::Sync) -> Result<Fence, Refusal> {
         Self::check_sync(sync)?;
-        self.core
+        self.open
+            .core
             .fence(sync.handle, sync.timeline_value)
             .map_err(|errno| Refusal { errno, why: "an in-sync has no fence" })
     }
@@ -369,7 +354,7 @@ impl File {
     fn out_sync(&self, sync: &uapi::Sync) -> Result<(Arc<Syncobj>, u64), Refusal> {
         let timeline = Self::check_sync(sync)?;
         require(!timeline || sync.timeline_value != 0, "an out-sync's timeline value is 0")?;
-        Ok((self.core.syncobj(sync.handle)?, sync.timeline_value))
+        Ok((self.open.core.syncobj(sync.handle)?, sync.timeline_value))
     }
 }
 
@@ -379,23 +364,20 @@ impl VirtualFile for File {
     }
 
     fn mapping(&self, offset: u64, length: u64) -> Result<Arc<Gem>, Errno> {
-        self.core.mapping(offset, length)
+        self.open.core.mapping(offset, length)
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        self.threads.close();
-        if let Some(observer) = &self.device.options.observer {
-            observer.closed(self.id);
-        }
+        self.device.interface.close(&self.open);
     }
 }
 
 impl Device {
     /// Opens the device: a new set of handles, address spaces and queues.
     pub fn open(self: &Arc<Self>) -> File {
-        File::new(self.clone(), self.next_file())
+        File::new(self.clone())
     }
 }
 
@@ -409,6 +391,6 @@ impl VirtualDevice for Device {
     }
 
     fn registry(&self) -> &Registry {
-        &self.core.registry
+        &self.interface.core.registry
     }
 }

@@ -165,7 +165,7 @@ impl Worker {
             let result = self.vm.run(|vm| {
                 let execution =
                     Execution { file: self.file, queue: self.queue, submission, command, work, vm };
-                let observer = self.device.options.observer.as_deref();
+                let observer = self.device.interface.options.observer.as_deref();
                 // The kernel writes the timestamps: between `starting` and `finished` memory
                 // changes only by what the GPU and other threads of the client do.
                 let now = timestamp();
@@ -204,13 +204,8 @@ impl Worker {
     /// Hands the checker's findings to the log.
     fn report(&self, reports: &[Report], place: &str) {
         for report in reports {
-            match &self.device.options.findings {
-                Some(log) => log.add(report.finding(place.to_owned())),
-                None if self.device.options.report_faults => {
-                    eprintln!("tepui: check: {report} ({place})");
-                }
-                None => {}
-            }
+            let finding = || report.finding(place.to_owned());
+            self.device.interface.options.report(finding, || format!("{report} ({place})"));
         }
     }
 

@@ -1,11 +1,9 @@
 //! The virtual device: one chip and the model that executes its batches, shared by all open files.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use tepui_drm::core::CoreDevice;
 use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
-use tepui_drm::fault_log::FaultLog;
+use tepui_drm::interface;
 use tepui_drm::token::Registry;
 use tepui_intel_chips::Chip;
 use tepui_intel_model::{Batch, Gpu, HardwareContext, JobFault, JobStats};
@@ -43,34 +41,7 @@ impl Execute for Gpu {
 }
 
 /// Options of a device.
-#[derive(Clone)]
-pub struct Options {
-    /// Options of the model.
-    pub model: tepui_intel_model::Options,
-    /// Observer of requests and batches.
-    pub observer: Option<Arc<dyn Observer>>,
-    /// Log of the checker's findings; standard error if none.
-    pub findings: Option<Arc<tepui_check::Log>>,
-    /// Writes a report of each fault to standard error.
-    pub report_faults: bool,
-    /// Ends the process after the report, for clients that do not notice a lost context.
-    pub abort_on_fault: bool,
-    /// Writes each refused request, with its reason, to standard error.
-    pub report_refusals: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            model: Default::default(),
-            observer: None,
-            findings: None,
-            report_faults: true,
-            abort_on_fault: false,
-            report_refusals: false,
-        }
-    }
-}
+pub type Options = interface::Options<tepui_intel_model::Options, dyn Observer>;
 
 /// A batch that ended in a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,15 +56,13 @@ pub struct FaultRecord {
     pub fault: JobFault,
 }
 
+type Interface = interface::Interface<tepui_intel_model::Options, dyn Observer, FaultRecord>;
+
 /// A virtual Intel GPU.
 pub struct Device {
     pub(crate) chip: &'static Chip,
-    pub(crate) core: Arc<CoreDevice>,
     pub(crate) gpu: Box<dyn Execute>,
-    pub(crate) options: Options,
-    files: AtomicU64,
-    submissions: AtomicU64,
-    faults: FaultLog<FaultRecord>,
+    pub(crate) interface: Interface,
 }
 
 impl Device {
@@ -109,15 +78,7 @@ impl Device {
         options: Options,
         gpu: Box<dyn Execute>,
     ) -> Arc<Device> {
-        Arc::new(Device {
-            chip,
-            core: Arc::new(CoreDevice::new(DRIVER)),
-            gpu,
-            options,
-            files: AtomicU64::new(0),
-            submissions: AtomicU64::new(0),
-            faults: FaultLog::default(),
-        })
+        Arc::new(Device { chip, gpu, interface: Interface::new(DRIVER, options) })
     }
 
     /// The chip.
@@ -127,55 +88,33 @@ impl Device {
 
     /// Opens the device: a new set of handles, address spaces and contexts.
     pub fn open(self: &Arc<Self>) -> File {
-        File::new(self.clone(), self.files.fetch_add(1, Ordering::Relaxed) + 1)
+        File::new(self.clone())
     }
 
-    /// The faults so far, oldest first; the first [`Device::FAULTS_KEPT`] are kept.
+    /// The first faults, oldest first: at most [`Interface::FAULTS_KEPT`](tepui_drm::interface::Interface::FAULTS_KEPT).
     pub fn faults(&self) -> Vec<FaultRecord> {
-        self.faults.records()
+        self.interface.faults()
     }
-
-    /// Number of faults that are kept.
-    pub const FAULTS_KEPT: usize = FaultLog::<FaultRecord>::KEPT;
 
     /// The command streamer's clock: ticks of [`Chip::timestamp_hz`], the lower 36 bits.
     pub(crate) fn timestamp(&self) -> u64 {
-        tepui_intel_model::timestamp(self.chip, self.options.model.clock)
-    }
-
-    pub(crate) fn next_submission(&self) -> u64 {
-        self.submissions.fetch_add(1, Ordering::Relaxed) + 1
+        tepui_intel_model::timestamp(self.chip, self.interface.options.model.clock)
     }
 
     pub(crate) fn record(&self, record: FaultRecord) {
-        if self.options.report_faults {
-            eprint!("{}", self.report(&record));
-        }
-        if self.options.abort_on_fault {
-            std::process::abort();
-        }
-        self.faults.push(record);
+        self.interface.record(record, |record| self.report(record));
     }
 
     /// Formats a fault as lines for standard error.
     fn report(&self, record: &FaultRecord) -> String {
         let FaultRecord { file, context, submission, fault } = record;
-        let mut text = format!(
+        format!(
             "tepui: GPU fault on {} ({})\n  \
-             where   submission {submission}, context {context} of open file {file}\n  \
-             unit    {}\n  what    {}\n",
-            self.chip.name, self.chip.generation, fault.unit, fault.what,
-        );
-        if let Some(point) = &fault.program {
-            text += &format!(
-                "  kernel  {:#x}, at offset {:#x}: {}\n",
-                point.program, point.offset, point.text
-            );
-        }
-        if let Some(command) = fault.packet {
-            text += &format!("  command {command:#x}\n");
-        }
-        text
+             where   submission {submission}, context {context} of open file {file}\n{}",
+            self.chip.name,
+            self.chip.generation,
+            fault.lines("kernel", "command"),
+        )
     }
 }
 
@@ -189,6 +128,6 @@ impl VirtualDevice for Device {
     }
 
     fn registry(&self) -> &Registry {
-        &self.core.registry
+        &self.interface.core.registry
     }
 }

@@ -4,15 +4,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use tepui_drm::core::CoreFile;
-use tepui_drm::device::{CallObserver, VirtualFile};
-use tepui_drm::entry::Entry;
+use tepui_drm::device::VirtualFile;
 use tepui_drm::fence::{Fence, wait_recorded, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
+use tepui_drm::interface::{OpenFile, request_info};
 use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, found, require};
 use tepui_drm::sync_file;
-use tepui_drm::threads::Threads;
 use tepui_drm::uapi::i915::{self as uapi, Ioctl, exec};
 use tepui_drm::uapi::{IoctlInfo, Request, core};
 use tepui_drm::user::{UserMemory, read_array, read_value, with_struct as with};
@@ -31,37 +30,29 @@ const RENDER_TIMESTAMP: u64 = 0x2358;
 
 /// An open file of the device. Dropping it cancels submissions that have not started and frees its objects.
 pub struct File {
-    id: u64,
     device: Arc<Device>,
-    core: CoreFile,
     vms: Mutex<Ids<Arc<Vm>>>,
     contexts: Mutex<Ids<Arc<Context>>>,
     /// The default context of the file, with id 0.
     default_context: Arc<Context>,
-    /// Threads of queues, also of destroyed contexts, which cancel submissions that have not started when the file is
-    /// closed.
-    threads: Threads,
+    /// What all drivers have; dropped last, which ends the threads of queues.
+    open: OpenFile,
 }
 
 impl File {
-    pub(crate) fn new(device: Arc<Device>, id: u64) -> File {
-        if let Some(observer) = &device.options.observer {
-            observer.opened(id);
-        }
+    pub(crate) fn new(device: Arc<Device>) -> File {
         File {
-            id,
-            core: CoreFile::new(device.core.clone(), import),
+            open: device.interface.open(import),
             device,
             vms: Mutex::default(),
             contexts: Mutex::default(),
             default_context: Arc::new(Context::new(Parameters::new())),
-            threads: Threads::default(),
         }
     }
 
     /// Number of this open file, from 1 within the device.
     pub fn id(&self) -> u64 {
-        self.id
+        self.open.id
     }
 
     /// The device.
@@ -71,7 +62,7 @@ impl File {
 
     /// The DRM core's state of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
-        &self.core
+        &self.open.core
     }
 
     /// The bound ranges of a context's address space in ascending order: address and length in
@@ -82,8 +73,7 @@ impl File {
 
     /// Name and fields of an ioctl; `None` for an unknown number.
     pub fn info(request: Request) -> Option<&'static IoctlInfo> {
-        let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);
-        own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
+        request_info(Ioctl::from_nr(request.nr()).map(Ioctl::info), request)
     }
 
     /// Executes an ioctl. `arg` holds as many bytes as the request word encodes and is updated in
@@ -99,14 +89,9 @@ impl File {
         request: Request,
         arg: &mut [u8],
     ) -> Result<u32, Errno> {
-        let options = &self.device.options;
-        let entry = Entry {
-            file: self.id,
-            info: File::info,
-            observer: options.observer.as_deref().map(|observer| observer as &dyn CallObserver),
-            report_refusals: options.report_refusals,
-        };
-        entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
+        let dispatch = |arg: &mut [u8]| self.dispatch(user, request, arg);
+        let info = File::info(request);
+        self.device.interface.answer(&self.open, info, (user, request), arg, dispatch)
     }
 
     fn dispatch(
@@ -119,7 +104,7 @@ impl File {
             if request.nr() == core::Ioctl::GemClose as u8 {
                 return self.gem_close(arg);
             }
-            return Ok(self.core.ioctl(user, request, arg)?);
+            return Ok(self.open.core.ioctl(user, request, arg)?);
         };
         match ioctl {
             Ioctl::GetParam => with(arg, |args: &mut uapi::GetParam| {
@@ -132,7 +117,10 @@ impl File {
             Ioctl::GemCreateExt => with(arg, |args| self.gem_create_ext(user, args)),
             Ioctl::GemUserptr => with(arg, |args: &mut uapi::GemUserptr| {
                 let buffer = client_pages(user, args)?;
-                args.handle = self.core.handle(self.device.core.buffers.create(Box::new(buffer)));
+                args.handle = self
+                    .open
+                    .core
+                    .handle(self.device.interface.core.buffers.create(Box::new(buffer)));
                 Ok(())
             }),
             Ioctl::GemMmap => with(arg, |args| self.gem_mmap(user, args)),
@@ -141,12 +129,12 @@ impl File {
             Ioctl::GemPwrite => with(arg, |args| self.gem_pwrite(user, args)),
             Ioctl::GemSetDomain => with(arg, |args| self.gem_set_domain(args)),
             Ioctl::GemSwFinish => with(arg, |args: &mut uapi::GemSwFinish| {
-                self.core.gem(args.handle)?;
+                self.open.core.gem(args.handle)?;
                 Ok(())
             }),
             Ioctl::GemSetTiling => with(arg, |args| self.gem_set_tiling(args)),
             Ioctl::GemGetTiling => with(arg, |args: &mut uapi::GemGetTiling| {
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 // Neither Gen9 nor Gen12 swizzles bit 6 of addresses.
                 (args.swizzle_mode, args.phys_swizzle_mode) = (0, 0);
                 args.tiling_mode = buffer(&gem)?.tiling.load(Ordering::Relaxed);
@@ -154,7 +142,7 @@ impl File {
             }),
             Ioctl::GemSetCaching => with(arg, |args: &mut uapi::GemCaching| {
                 require(args.caching <= uapi::CACHING_DISPLAY, "no such caching")?;
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 if args.caching != uapi::CACHING_CACHED {
                     buffer(&gem)?.require_own(Errno::NXIO)?;
                 }
@@ -162,7 +150,7 @@ impl File {
                 Ok(())
             }),
             Ioctl::GemGetCaching => with(arg, |args: &mut uapi::GemCaching| {
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 args.caching = buffer(&gem)?.caching.load(Ordering::Relaxed);
                 Ok(())
             }),
@@ -173,13 +161,13 @@ impl File {
             Ioctl::GemMadvise => with(arg, |args: &mut uapi::GemMadvise| {
                 let known = matches!(args.madv, uapi::MADV_WILLNEED | uapi::MADV_DONTNEED);
                 require(known, "no such advice")?;
-                self.core.gem(args.handle)?;
+                self.open.core.gem(args.handle)?;
                 // Pages are never purged.
                 args.retained = 1;
                 Ok(())
             }),
             Ioctl::GemBusy => with(arg, |args: &mut uapi::GemBusy| {
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 let class = uapi::ENGINE_CLASS_RENDER;
                 let writer = u32::from(!gem.users(false).is_signaled()) * u32::from(class + 1);
                 let reader = u32::from(!gem.users(true).is_signaled()) << (16 + class);
@@ -243,9 +231,10 @@ impl File {
     }
 
     fn new_buffer(&self, args: &mut uapi::GemCreateExt) -> Result<(), Refusal> {
-        let gem = self.device.core.buffers.create(Box::new(allocate(args.size)?));
+        self.device.interface.may_allocate()?;
+        let gem = self.device.interface.core.buffers.create(Box::new(allocate(args.size)?));
         args.size = gem.size();
-        args.handle = self.core.handle(gem);
+        args.handle = self.open.core.handle(gem);
         Ok(())
     }
 
@@ -284,7 +273,7 @@ impl File {
 
     /// The kernel unbinds a buffer when its last handle is closed and nothing executes with it.
     fn gem_close(&self, arg: &mut [u8]) -> Result<(), Refusal> {
-        let gem = self.core.gem_close(arg)?;
+        let gem = self.open.core.gem_close(arg)?;
         if buffer(&gem)?.close() {
             let mut vms: Vec<_> = lock(&self.contexts).iter().map(|(_, c)| c.vm()).collect();
             vms.extend(lock(&self.vms).iter().map(|(_, vm)| vm.clone()));
@@ -299,7 +288,7 @@ impl File {
     /// source: i915_gem_mman.c (`i915_gem_mmap_ioctl`); later generations than Gen12 refuse it.
     fn gem_mmap(&self, user: &dyn UserMemory, args: &mut uapi::GemMmap) -> Result<(), Refusal> {
         require(args.flags & !uapi::MMAP_WC == 0, "unknown flags")?;
-        let gem = self.core.gem(args.handle)?;
+        let gem = self.open.core.gem(args.handle)?;
         buffer(&gem)?.require_own(Errno::NXIO)?;
         let end = args.offset.checked_add(args.size);
         require(
@@ -314,15 +303,15 @@ impl File {
     fn gem_mmap_offset(&self, args: &mut uapi::GemMmapOffset) -> Result<(), Refusal> {
         require(args.extensions == 0, "extensions are not 0")?;
         require(args.flags <= uapi::MMAP_OFFSET_UC, "no such kind of mapping")?;
-        let gem = self.core.gem(args.handle)?;
+        let gem = self.open.core.gem(args.handle)?;
         buffer(&gem)?.require_own(Errno::NODEV)?;
-        args.offset = self.device.core.buffers.make_mappable(&gem);
+        args.offset = self.device.interface.core.buffers.make_mappable(&gem);
         Ok(())
     }
 
     /// The range of a buffer for PREAD or PWRITE.
     fn range(&self, handle: u32, offset: u64, size: u64) -> Result<(Arc<Gem>, usize), Refusal> {
-        let gem = self.core.gem(handle)?;
+        let gem = self.open.core.gem(handle)?;
         buffer(&gem)?.require_own(Errno::INVAL)?;
         let end = offset.checked_add(size);
         require(end.is_some_and(|end| end <= gem.size()), "the range leaves the buffer")?;
@@ -360,7 +349,7 @@ impl File {
             args.write_domain == 0 || args.read_domains == args.write_domain,
             "the domains of reads and writes differ",
         )?;
-        let gem = self.core.gem(args.handle)?;
+        let gem = self.open.core.gem(args.handle)?;
         if all != 0 {
             gem.users(args.write_domain != 0).wait().ok();
         }
@@ -368,7 +357,7 @@ impl File {
     }
 
     fn gem_set_tiling(&self, args: &mut uapi::GemSetTiling) -> Result<(), Refusal> {
-        let gem = self.core.gem(args.handle)?;
+        let gem = self.open.core.gem(args.handle)?;
         buffer(&gem)?.require_own(Errno::NXIO)?;
         args.swizzle_mode = 0;
         match args.tiling_mode {
@@ -391,7 +380,7 @@ impl File {
 
     fn gem_wait(&self, args: &mut uapi::GemWait) -> Result<(), Refusal> {
         require(args.flags == 0, "flags is not 0")?;
-        let gem = self.core.gem(args.bo_handle)?;
+        let gem = self.open.core.gem(args.bo_handle)?;
         let idle = gem.users(true);
         let start = monotonic_ns();
         let deadline = u64::try_from(args.timeout_ns).ok().map(|t| start.saturating_add(t));
@@ -430,14 +419,15 @@ impl File {
     ) -> Result<(), Refusal> {
         let id = args.rsvd1 as u32;
         let context = self.context(id)?;
-        let checked = submission::check(&self.core, user, &context.vm(), args)?;
+        let checked = submission::check(&self.open.core, user, &context.vm(), args)?;
         if context.is_banned() {
             return Err(Refusal { errno: Errno::IO, why: "the context is lost after a fault" });
         }
-        let queue = context.queue(&self.device, self.id, id, &self.threads, args.flags)?;
+        let queue =
+            context.queue(&self.device, self.open.id, id, &self.open.threads, args.flags)?;
         let done = Fence::new();
         if args.flags & exec::FENCE_OUT != 0 {
-            let fence = sync_file::export(&self.device.core.registry, done.clone())?;
+            let fence = sync_file::export(&self.device.interface.core.registry, done.clone())?;
             let fd = user.install(fence, true)?;
             args.rsvd2 = args.rsvd2 & 0xffff_ffff | (fd as u64) << 32;
         }
@@ -448,14 +438,14 @@ impl File {
             buffer.begin_use();
         }
         let submission = Submission {
-            id: self.device.next_submission(),
+            id: self.device.interface.next_submission(),
             waits: checked.waits,
             buffers: checked.buffers,
             batch: checked.batch,
             done: done.clone(),
         };
         queue.push(submission)?;
-        if self.device.options.observer.is_some() {
+        if self.device.interface.options.observer.is_some() {
             wait_recorded(&[done]);
         }
         Ok(())
@@ -468,15 +458,12 @@ impl VirtualFile for File {
     }
 
     fn mapping(&self, offset: u64, length: u64) -> Result<Arc<Gem>, Errno> {
-        self.core.mapping(offset, length)
+        self.open.core.mapping(offset, length)
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        self.threads.close();
-        if let Some(observer) = &self.device.options.observer {
-            observer.closed(self.id);
-        }
+        self.device.interface.close(&self.open);
     }
 }

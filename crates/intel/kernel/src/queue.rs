@@ -125,7 +125,7 @@ impl Worker {
                     batch: submission.batch,
                     vm,
                 };
-                let observer = self.device.options.observer.as_deref();
+                let observer = self.device.interface.options.observer.as_deref();
                 if let Some(observer) = observer {
                     observer.starting(&execution);
                 }
@@ -144,14 +144,12 @@ impl Worker {
             Ok(stats) => {
                 for report in &stats.reports {
                     let place = format!("submission {}", submission.id);
-                    match &self.device.options.findings {
-                        Some(log) => log.add(finding(report, place)),
-                        None if !self.device.options.report_faults => {}
-                        None if report.kind.is_about_commands() => {
-                            eprintln!("tepui: check: {} ({place})", report.what);
-                        }
-                        None => eprintln!("tepui: check: {report} ({place})"),
-                    }
+                    let text = || match report.kind.is_about_commands() {
+                        true => format!("{} ({place})", report.what),
+                        false => format!("{report} ({place})"),
+                    };
+                    let finding = || finding(report, place.clone());
+                    self.device.interface.options.report(finding, text);
                 }
                 Ok(())
             }

@@ -1,11 +1,10 @@
 //! The virtual device: one chip and the model that executes its command streams, shared by all open files.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use tepui_drm::core::CoreDevice;
 use tepui_drm::device::{Node, VirtualDevice, VirtualFile};
-use tepui_drm::fault_log::FaultLog;
+use tepui_drm::interface;
 use tepui_drm::token::Registry;
 use tepui_mali_chips::Chip;
 use tepui_mali_model::{
@@ -92,78 +91,14 @@ impl Execute for Model {
 }
 
 /// Options of a device.
-#[derive(Clone)]
-pub struct Options {
-    /// Options of the model.
-    pub model: tepui_mali_model::Options,
-    /// Observer of requests and streams.
-    pub observer: Option<Arc<dyn Observer>>,
-    /// Log of the checker's findings; standard error if none.
-    pub findings: Option<Arc<tepui_check::Log>>,
-    /// Writes a report of each fault to standard error.
-    pub report_faults: bool,
-    /// Ends the process after the report, for clients that do not notice a lost device.
-    pub abort_on_fault: bool,
-    /// Writes each refused request, with its reason, to standard error.
-    pub report_refusals: bool,
-    /// Whether buffers have a file descriptor each, so that other processes can map them.
-    pub shareable: bool,
-    /// The buffer object that cannot be made, for tests.
-    pub failing_allocation: Option<Arc<FailingAllocation>>,
-}
+pub type Options = interface::Options<tepui_mali_model::Options, dyn Observer>;
 
-/// The number of a buffer object that cannot be made, counted from 1.
-#[derive(Debug)]
-pub struct FailingAllocation {
-    number: u64,
-    made: AtomicU64,
-}
-
-impl FailingAllocation {
-    /// The buffer object with this number.
-    pub fn new(number: u64) -> FailingAllocation {
-        FailingAllocation { number, made: AtomicU64::new(0) }
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            model: tepui_mali_model::Options::default(),
-            observer: None,
-            findings: None,
-            report_faults: true,
-            abort_on_fault: false,
-            report_refusals: false,
-            shareable: false,
-            failing_allocation: None,
-        }
-    }
-}
-
-impl Options {
-    /// Whether the buffer object that is being made is the one that must fail.
-    pub(crate) fn fails_allocation(&self) -> bool {
-        let Some(FailingAllocation { number, made }) = self.failing_allocation.as_deref() else {
-            return false;
-        };
-        let fails = made.fetch_add(1, Ordering::Relaxed) + 1 == *number;
-        if fails {
-            eprintln!("tepui: allocation {number} fails, as it was asked to");
-        }
-        fails
-    }
-
-    /// Logs reports of the model's checker about a submission, or writes them to standard error.
-    pub(crate) fn report(&self, reports: &[Report], submission: u64) {
-        let place = format!("submission {submission}");
-        for report in reports {
-            match &self.findings {
-                Some(log) => log.add(finding(report, place.clone())),
-                None if !self.report_faults => {}
-                None => eprintln!("tepui: check: {} ({place})", describe(report)),
-            }
-        }
+/// Logs reports of the model's checker about a submission, or writes them to standard error.
+pub(crate) fn report(options: &Options, reports: &[Report], submission: u64) {
+    let place = format!("submission {submission}");
+    for report in reports {
+        let finding = || finding(report, place.clone());
+        options.report(finding, || format!("{} ({place})", describe(report)));
     }
 }
 
@@ -182,15 +117,13 @@ pub struct FaultRecord {
     pub fault: JobFault,
 }
 
+type Interface = interface::Interface<tepui_mali_model::Options, dyn Observer, FaultRecord>;
+
 /// A virtual Mali GPU.
 pub struct Device {
     pub(crate) chip: &'static Chip,
-    pub(crate) core: Arc<CoreDevice>,
     pub(crate) gpu: Box<dyn Execute>,
-    pub(crate) options: Options,
-    files: AtomicU64,
-    submissions: AtomicU64,
-    faults: FaultLog<FaultRecord>,
+    pub(crate) interface: Interface,
     /// Counts the groups' executions, so that a queue that waits for a sync object in memory knows when to check
     /// again.
     pub(crate) steps: AtomicU64,
@@ -211,20 +144,15 @@ impl Device {
     ) -> Arc<Device> {
         Arc::new(Device {
             chip,
-            core: Arc::new(CoreDevice::new(DRIVER)),
             gpu,
-            options,
-            files: AtomicU64::new(0),
-            submissions: AtomicU64::new(0),
-            faults: FaultLog::default(),
+            interface: Interface::new(DRIVER, options),
             steps: AtomicU64::new(0),
         })
     }
 
     /// Opens the device: a new set of handles, address spaces and groups.
     pub fn open(self: &Arc<Self>) -> File {
-        let number = self.files.fetch_add(1, Ordering::Relaxed) + 1;
-        File::new(self.clone(), number)
+        File::new(self.clone())
     }
 
     /// The chip.
@@ -232,44 +160,25 @@ impl Device {
         self.chip
     }
 
-    /// The first [`FaultLog::KEPT`] faults, oldest first.
+    /// The first faults, oldest first: at most [`Interface::FAULTS_KEPT`](tepui_drm::interface::Interface::FAULTS_KEPT).
     pub fn faults(&self) -> Vec<FaultRecord> {
-        self.faults.records()
-    }
-
-    pub(crate) fn next_submission(&self) -> u64 {
-        self.submissions.fetch_add(1, Ordering::Relaxed) + 1
+        self.interface.faults()
     }
 
     pub(crate) fn record(&self, record: FaultRecord) {
-        if self.options.report_faults {
-            eprint!("{}", self.report(&record));
-        }
-        if self.options.abort_on_fault {
-            std::process::abort();
-        }
-        self.faults.push(record);
+        self.interface.record(record, |record| self.report(record));
     }
 
     /// Formats a fault as lines for standard error.
     fn report(&self, record: &FaultRecord) -> String {
         let FaultRecord { file, group, queue, submission, fault } = record;
-        let mut text = format!(
+        format!(
             "tepui: GPU fault on {} ({}); the group is lost\n  \
-             where   submission {submission}, queue {queue} of group {group} of open file {file}\n  \
-             unit    {}\n  what    {}\n",
-            self.chip.name, self.chip.arch, fault.unit, fault.what,
-        );
-        if let Some(point) = &fault.program {
-            text += &format!(
-                "  shader  {:#x}, at offset {:#x}: {}\n",
-                point.program, point.offset, point.text
-            );
-        }
-        if let Some(packet) = fault.packet {
-            text += &format!("  stream  {packet:#x}\n");
-        }
-        text
+             where   submission {submission}, queue {queue} of group {group} of open file {file}\n{}",
+            self.chip.name,
+            self.chip.arch,
+            fault.lines("shader", "stream"),
+        )
     }
 }
 
@@ -283,6 +192,6 @@ impl VirtualDevice for Device {
     }
 
     fn registry(&self) -> &Registry {
-        &self.core.registry
+        &self.interface.core.registry
     }
 }

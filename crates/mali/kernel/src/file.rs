@@ -8,16 +8,15 @@ use std::sync::{Arc, Mutex};
 
 use tepui_drm::Errno;
 use tepui_drm::core::CoreFile;
-use tepui_drm::device::{CallObserver, VirtualFile};
-use tepui_drm::entry::Entry;
+use tepui_drm::device::VirtualFile;
 use tepui_drm::fence::{Fence, wait_recorded};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
+use tepui_drm::interface::{OpenFile, request_info};
 use tepui_drm::lock;
 use tepui_drm::refusal::{Refusal, require};
-use tepui_drm::threads::Threads;
 use tepui_drm::uapi::panthor::{self as uapi, Ioctl};
-use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request, core};
+use tepui_drm::uapi::{IoctlInfo, KernelStruct, Request};
 use tepui_drm::user::UserMemory;
 use tepui_mali_model::{Stream, limits};
 use tepui_softgpu::Memory;
@@ -39,9 +38,7 @@ const RING_BYTES: std::ops::RangeInclusive<u32> = 4 << 10..=64 << 10;
 
 /// An open file of the device. Dropping it cancels submissions that have not ended and frees its objects.
 pub struct File {
-    id: u64,
     device: Arc<Device>,
-    core: CoreFile,
     vms: Mutex<Ids<Arc<Vm>>>,
     groups: Mutex<Ids<Arc<Group>>>,
     heaps: Mutex<Ids<Heap>>,
@@ -49,8 +46,8 @@ pub struct File {
     user_mmio_offset: AtomicU64,
     /// The page of the register LATEST_FLUSH_ID, once it is mapped. It stays 0: no cache is flushed.
     flush_id: Mutex<Option<Arc<Gem>>>,
-    /// Threads of groups and address spaces, which cancel what has not ended when the file is closed.
-    threads: Threads,
+    /// What all drivers have; dropped last, which ends the threads of queues.
+    open: OpenFile,
 }
 
 /// Runs `body` on an extensible argument as a typed structure: the client's may be shorter or longer. The structure is
@@ -88,20 +85,15 @@ fn found<T>(value: Option<T>, why: &'static str) -> Result<T, Refusal> {
 }
 
 impl File {
-    pub(crate) fn new(device: Arc<Device>, id: u64) -> File {
-        if let Some(observer) = &device.options.observer {
-            observer.opened(id);
-        }
+    pub(crate) fn new(device: Arc<Device>) -> File {
         File {
-            id,
-            core: CoreFile::new(device.core.clone(), import),
+            open: device.interface.open(import),
             device,
             vms: Mutex::default(),
             groups: Mutex::default(),
             heaps: Mutex::default(),
             user_mmio_offset: AtomicU64::new(uapi::USER_MMIO_OFFSET_64BIT),
             flush_id: Mutex::default(),
-            threads: Threads::default(),
         }
     }
 
@@ -112,7 +104,7 @@ impl File {
 
     /// The DRM core's state of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
-        &self.core
+        &self.open.core
     }
 
     /// The bound ranges of an address space in ascending order: address and length in bytes. Empty for an unknown id.
@@ -122,8 +114,7 @@ impl File {
 
     /// Name and fields of an ioctl; `None` for an unknown number.
     pub fn info(request: Request) -> Option<&'static IoctlInfo> {
-        let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);
-        own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
+        request_info(Ioctl::from_nr(request.nr()).map(Ioctl::info), request)
     }
 
     /// Executes an ioctl. `arg` holds as many bytes as the request word encodes and is updated in place; pointers in it
@@ -138,14 +129,9 @@ impl File {
         request: Request,
         arg: &mut [u8],
     ) -> Result<u32, Errno> {
-        let options = &self.device.options;
-        let entry = Entry {
-            file: self.id,
-            info: File::info,
-            observer: options.observer.as_deref().map(|o| o as &dyn CallObserver),
-            report_refusals: options.report_refusals,
-        };
-        entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
+        let dispatch = |arg: &mut [u8]| self.dispatch(user, request, arg);
+        let info = File::info(request);
+        self.device.interface.answer(&self.open, info, (user, request), arg, dispatch)
     }
 
     fn dispatch(
@@ -155,7 +141,7 @@ impl File {
         arg: &mut [u8],
     ) -> Result<(), Refusal> {
         let Some(ioctl) = Ioctl::from_nr(request.nr()) else {
-            return Ok(self.core.ioctl(user, request, arg)?);
+            return Ok(self.open.core.ioctl(user, request, arg)?);
         };
         match ioctl {
             Ioctl::DevQuery => with(arg, |args| dev_query(self.device.chip, user, args)),
@@ -166,7 +152,7 @@ impl File {
                 found(vm, "no address space has this id").map(drop)
             }),
             Ioctl::VmBind => with(arg, |args: &mut uapi::VmBind| {
-                vm_bind(&self.vm(args.vm_id)?, &self.core, user, args, &self.threads)
+                vm_bind(&self.vm(args.vm_id)?, &self.open.core, user, args, &self.open.threads)
             }),
             Ioctl::VmGetState => with(arg, |args: &mut uapi::VmGetState| {
                 let unusable = self.vm(args.vm_id)?.is_unusable();
@@ -209,7 +195,7 @@ impl File {
             Ioctl::BoSync => with(arg, |args| self.bo_sync(user, args)),
             Ioctl::BoQueryInfo => with(arg, |args: &mut uapi::BoQueryInfo| {
                 require(args.pad == 0, "pad is not 0")?;
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 let buffer = buffer(&gem)?;
                 args.extra_flags = if buffer.imported { uapi::BO_IS_IMPORTED } else { 0 };
                 args.create_flags = buffer.create_flags;
@@ -243,13 +229,11 @@ impl File {
             0 => None,
             id => Some(Arc::downgrade(&self.vm(id)?)),
         };
-        if self.device.options.fails_allocation() {
-            return Err(Errno::NOMEM.into());
-        }
+        self.device.interface.may_allocate()?;
         // Only the client itself maps a private buffer.
-        let shareable = owner.is_none() || self.device.options.shareable;
+        let shareable = owner.is_none() || self.device.interface.options.shareable;
         let memory = Arc::new(memory(args.size, shareable)?);
-        let gem = self.device.core.buffers.create(Box::new(Buffer {
+        let gem = self.device.interface.core.buffers.create(Box::new(Buffer {
             memory,
             private_to: owner,
             create_flags: args.flags,
@@ -257,17 +241,17 @@ impl File {
             read_only: false,
         }));
         args.size = gem.size();
-        args.handle = self.core.handle(gem);
+        args.handle = self.open.core.handle(gem);
         Ok(())
     }
 
     fn bo_mmap_offset(&self, args: &mut uapi::BoMmapOffset) -> Result<(), Refusal> {
         require(args.pad == 0, "pad is not 0")?;
-        let gem = self.core.gem(args.handle)?;
+        let gem = self.open.core.gem(args.handle)?;
         if buffer(&gem)?.create_flags & uapi::BO_NO_MMAP != 0 {
             return Err(Refusal { errno: Errno::PERM, why: "the buffer was created with NO_MMAP" });
         }
-        args.offset = self.device.core.buffers.make_mappable(&gem);
+        args.offset = self.device.interface.core.buffers.make_mappable(&gem);
         Ok(())
     }
 
@@ -277,7 +261,7 @@ impl File {
         args: &mut uapi::BoSetLabel,
     ) -> Result<(), Refusal> {
         require(args.pad == 0, "pad is not 0")?;
-        self.core.gem(args.handle)?;
+        self.open.core.gem(args.handle)?;
         check_label(user, args.label)
     }
 
@@ -289,7 +273,7 @@ impl File {
                 op.r#type <= uapi::BO_SYNC_CPU_CACHE_FLUSH_AND_INVALIDATE,
                 "unknown type of cache maintenance",
             )?;
-            let gem = self.core.gem(op.handle)?;
+            let gem = self.open.core.gem(op.handle)?;
             require(
                 op.offset.checked_add(op.size).is_some_and(|end| end <= gem.size()),
                 "the range leaves the buffer",
@@ -336,7 +320,7 @@ impl File {
         // The group's thread needs its handle, which the table allocates.
         let handle = groups.next_id();
         let device = self.device.clone();
-        let group = Group::new(device, self.id, handle, vm, queues.len(), &self.threads)?;
+        let group = Group::new(device, self.open.id, handle, vm, queues.len(), &self.open.threads)?;
         args.group_handle = groups.insert(Arc::new(group));
         debug_assert_eq!(args.group_handle, handle);
         Ok(())
@@ -351,9 +335,9 @@ impl File {
         let group = self.group(args.group_handle)?;
         let submits: Vec<uapi::QueueSubmit> =
             objects(user, &args.queue_submits, size_of::<uapi::QueueSubmit>())?;
-        let mut syncs = Syncs::new(&self.core);
+        let mut syncs = Syncs::new(&self.open.core);
         let mut jobs = Vec::with_capacity(submits.len());
-        let submission = self.device.next_submission();
+        let submission = self.device.interface.next_submission();
         for submit in &submits {
             let uapi::QueueSubmit { queue_index, stream_size, stream_addr, pad, .. } = *submit;
             require(pad == 0, "a stream's pad is not 0")?;
@@ -374,7 +358,7 @@ impl File {
         syncs.publish();
         let done: Vec<Fence> = jobs.iter().map(|(_, job)| job.done.clone()).collect();
         group.push(jobs);
-        if self.device.options.observer.is_some() {
+        if self.device.interface.options.observer.is_some() {
             wait_recorded(&done);
         }
         Ok(())
@@ -387,7 +371,7 @@ impl File {
             return Ok(gem.clone());
         }
         let memory = Memory::shareable(PAGE_BYTES as usize).map_err(|_| Errno::NOMEM)?;
-        let gem = self.device.core.buffers.create(Box::new(Buffer {
+        let gem = self.device.interface.core.buffers.create(Box::new(Buffer {
             memory: Arc::new(memory),
             private_to: None,
             create_flags: 0,
@@ -412,15 +396,12 @@ impl VirtualFile for File {
             }
             return self.flush_id();
         }
-        self.core.mapping(offset, length)
+        self.open.core.mapping(offset, length)
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        self.threads.close();
-        if let Some(observer) = &self.device.options.observer {
-            observer.closed(self.id);
-        }
+        self.device.interface.close(&self.open);
     }
 }

@@ -12,7 +12,7 @@ use tepui_drm::{Errno, monotonic_ns};
 use tepui_mali_model::{Completion, FaultKind, JobFault, Stream, Unit};
 use tepui_softgpu::catch_panic;
 
-use crate::device::{Device, FaultRecord, Queues};
+use crate::device::{Device, FaultRecord, Queues, report};
 use crate::observer::{Execution, StreamStart};
 use crate::vm::Vm;
 use tepui_drm::lock;
@@ -204,7 +204,7 @@ impl Worker {
         self.gpu.set_heaps(&lock(&self.vm.heaps));
         let completions = self.vm.run(|vm| {
             let gpu = &mut self.gpu;
-            let observer = self.device.options.observer.as_deref();
+            let observer = self.device.interface.options.observer.as_deref();
             // A queue that only checks a sync object again does not count as a run.
             if observer.is_some() && started.is_empty() && !gpu.can_run(vm) {
                 return Ok(Vec::new());
@@ -229,7 +229,7 @@ impl Worker {
         });
         let submission = self.running.iter().flatten().map(|job| job.submission).max();
         let reports = self.device.gpu.reports();
-        self.device.options.report(&reports, submission.unwrap_or(0));
+        report(&self.device.interface.options, &reports, submission.unwrap_or(0));
         self.device.steps.fetch_add(1, Ordering::Release);
         let any = !completions.is_empty();
         for Completion { queue, outcome } in completions {

@@ -34,7 +34,7 @@ mod submit;
 mod vm;
 
 pub use chips::node;
-pub use device::{Device, Execute, FailingAllocation, FaultRecord, Options, Queues};
+pub use device::{Device, Execute, FaultRecord, Options, Queues};
 pub use file::File;
 pub use observer::{Execution, Observer, StreamStart};
 

@@ -1,17 +1,15 @@
 //! The virtual device: one chip and the model that executes its jobs, shared by all open files.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use tepui_drm::core::CoreDevice;
 use tepui_drm::device::{Bus, Node, VirtualDevice, VirtualFile};
-use tepui_drm::fault_log::FaultLog;
+use tepui_drm::interface;
 use tepui_drm::token::Registry;
 use tepui_mali_chips::Chip;
 use tepui_mali_model::{Gpu, JobFault};
 
 use super::{DRIVER, File};
-use crate::Options;
+use crate::{Observer, Options};
 
 /// A chain that ended in a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +22,13 @@ pub struct FaultRecord {
     pub fault: JobFault,
 }
 
+type Interface = interface::Interface<tepui_mali_model::Options, dyn Observer, FaultRecord>;
+
 /// A virtual Mali GPU with a job manager.
 pub struct Device {
     pub(super) chip: &'static Chip,
-    pub(super) core: Arc<CoreDevice>,
     pub(super) gpu: Gpu,
-    pub(super) options: Options,
-    files: AtomicU64,
-    submissions: AtomicU64,
-    faults: FaultLog<FaultRecord>,
+    pub(super) interface: Interface,
 }
 
 impl Device {
@@ -40,58 +36,35 @@ impl Device {
     pub fn new(chip: &'static Chip, options: Options) -> Arc<Device> {
         Arc::new(Device {
             chip,
-            core: Arc::new(CoreDevice::new(DRIVER)),
             gpu: Gpu::new(chip, options.model),
-            options,
-            files: AtomicU64::new(0),
-            submissions: AtomicU64::new(0),
-            faults: FaultLog::default(),
+            interface: Interface::new(DRIVER, options),
         })
     }
 
     /// Opens the device: a new set of handles and an address space.
     pub fn open(self: &Arc<Self>) -> File {
-        File::new(self.clone(), self.files.fetch_add(1, Ordering::Relaxed) + 1)
+        File::new(self.clone())
     }
 
-    /// The first [`FaultLog::KEPT`] faults, oldest first.
+    /// The first faults, oldest first: at most [`Interface::FAULTS_KEPT`](tepui_drm::interface::Interface::FAULTS_KEPT).
     pub fn faults(&self) -> Vec<FaultRecord> {
-        self.faults.records()
-    }
-
-    pub(super) fn next_submission(&self) -> u64 {
-        self.submissions.fetch_add(1, Ordering::Relaxed) + 1
+        self.interface.faults()
     }
 
     pub(super) fn record(&self, record: FaultRecord) {
-        if self.options.report_faults {
-            eprint!("{}", self.report(&record));
-        }
-        if self.options.abort_on_fault {
-            std::process::abort();
-        }
-        self.faults.push(record);
+        self.interface.record(record, |record| self.report(record));
     }
 
     /// Formats a fault as lines for standard error.
     fn report(&self, record: &FaultRecord) -> String {
         let FaultRecord { file, submission, fault } = record;
-        let mut text = format!(
+        format!(
             "tepui: GPU fault on {} ({}); the chain ends\n  \
-             where   submission {submission} of open file {file}\n  \
-             unit    {}\n  what    {}\n",
-            self.chip.name, self.chip.arch, fault.unit, fault.what,
-        );
-        if let Some(point) = &fault.program {
-            text += &format!(
-                "  shader  {:#x}, at offset {:#x}: {}\n",
-                point.program, point.offset, point.text
-            );
-        }
-        if let Some(packet) = fault.packet {
-            text += &format!("  job     {packet:#x}\n");
-        }
-        text
+             where   submission {submission} of open file {file}\n{}",
+            self.chip.name,
+            self.chip.arch,
+            fault.lines("shader", "job"),
+        )
     }
 }
 
@@ -119,6 +92,6 @@ impl VirtualDevice for Device {
     }
 
     fn registry(&self) -> &Registry {
-        &self.core.registry
+        &self.interface.core.registry
     }
 }

@@ -4,15 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use tepui_drm::Errno;
 use tepui_drm::core::{CoreFile, put_fence};
-use tepui_drm::device::{CallObserver, VirtualFile};
-use tepui_drm::entry::Entry;
+use tepui_drm::device::VirtualFile;
 use tepui_drm::fence::{Fence, wait_recorded, wait_until};
 use tepui_drm::gem::Gem;
 use tepui_drm::ids::Ids;
+use tepui_drm::interface::{OpenFile, request_info};
 use tepui_drm::refusal::{Refusal, require};
-use tepui_drm::threads::Threads;
 use tepui_drm::uapi::panfrost::{self as uapi, Ioctl};
-use tepui_drm::uapi::{IoctlInfo, Request, core};
+use tepui_drm::uapi::{IoctlInfo, Request};
 use tepui_drm::user::{UserMemory, read_array};
 
 use super::device::Device;
@@ -28,31 +27,24 @@ const MAX_ITEMS: u32 = 1 << 16;
 
 /// An open file of the device. Dropping it cancels unfinished submissions and frees its objects.
 pub struct File {
-    id: u64,
     device: Arc<Device>,
-    core: CoreFile,
     space: Arc<Space>,
     /// The queue, once something is submitted.
     queue: Mutex<Option<Queue>>,
     /// Contexts by handle: their priorities.
     contexts: Mutex<Ids<u32>>,
-    /// The queue's thread.
-    threads: Threads,
+    /// What all drivers have; dropped last, which ends the threads of queues.
+    open: OpenFile,
 }
 
 impl File {
-    pub(super) fn new(device: Arc<Device>, id: u64) -> File {
-        if let Some(observer) = &device.options.observer {
-            observer.opened(id);
-        }
+    pub(super) fn new(device: Arc<Device>) -> File {
         File {
-            id,
-            core: CoreFile::new(device.core.clone(), import),
+            open: device.interface.open(import),
             device,
             space: Arc::new(Space::new()),
             queue: Mutex::default(),
             contexts: Mutex::default(),
-            threads: Threads::default(),
         }
     }
 
@@ -63,13 +55,12 @@ impl File {
 
     /// The DRM core's state of the open file: GEM handles and sync objects.
     pub fn core(&self) -> &CoreFile {
-        &self.core
+        &self.open.core
     }
 
     /// Name and fields of an ioctl; `None` for an unknown number.
     pub fn info(request: Request) -> Option<&'static IoctlInfo> {
-        let own = Ioctl::from_nr(request.nr()).map(Ioctl::info);
-        own.or_else(|| core::Ioctl::from_nr(request.nr()).map(core::Ioctl::info))
+        request_info(Ioctl::from_nr(request.nr()).map(Ioctl::info), request)
     }
 
     /// Executes an ioctl, as [`crate::File::ioctl`] does.
@@ -82,14 +73,9 @@ impl File {
         request: Request,
         arg: &mut [u8],
     ) -> Result<u32, Errno> {
-        let options = &self.device.options;
-        let entry = Entry {
-            file: self.id,
-            info: File::info,
-            observer: options.observer.as_deref().map(|o| o as &dyn CallObserver),
-            report_refusals: options.report_refusals,
-        };
-        entry.answer(user, request, arg, |arg| self.dispatch(user, request, arg))
+        let dispatch = |arg: &mut [u8]| self.dispatch(user, request, arg);
+        let info = File::info(request);
+        self.device.interface.answer(&self.open, info, (user, request), arg, dispatch)
     }
 
     fn dispatch(
@@ -99,7 +85,7 @@ impl File {
         arg: &mut [u8],
     ) -> Result<(), Refusal> {
         let Some(ioctl) = Ioctl::from_nr(request.nr()) else {
-            return Ok(self.core.ioctl(user, request, arg)?);
+            return Ok(self.open.core.ioctl(user, request, arg)?);
         };
         match ioctl {
             Ioctl::Submit => with(arg, |args| self.submit(user, args)),
@@ -107,10 +93,10 @@ impl File {
             Ioctl::CreateBo => with(arg, |args| self.create_bo(args)),
             Ioctl::MmapBo => with(arg, |args: &mut uapi::MmapBo| {
                 require(args.flags == 0, "flags is not 0")?;
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 let heap = buffer(&gem)?.create_flags & uapi::BO_HEAP != 0;
                 require(!heap, "a buffer that grows on faults is not for clients")?;
-                args.offset = self.device.core.buffers.make_mappable(&gem);
+                args.offset = self.device.interface.core.buffers.make_mappable(&gem);
                 Ok(())
             }),
             Ioctl::GetParam => with(arg, |args: &mut uapi::GetParam| {
@@ -121,7 +107,7 @@ impl File {
                 Ok(())
             }),
             Ioctl::GetBoOffset => with(arg, |args: &mut uapi::GetBoOffset| {
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 args.offset = self.space.address(&gem, false)?;
                 Ok(())
             }),
@@ -132,7 +118,7 @@ impl File {
             // Pages are never purged.
             Ioctl::Madvise => with(arg, |args: &mut uapi::Madvise| {
                 require(args.madv <= uapi::MADV_DONTNEED, "unknown advice")?;
-                self.core.gem(args.handle)?;
+                self.open.core.gem(args.handle)?;
                 args.retained = 1;
                 Ok(())
             }),
@@ -154,7 +140,7 @@ impl File {
             Ioctl::SyncBo => with(arg, |args| self.sync_bo(user, args)),
             Ioctl::QueryBoInfo => with(arg, |args: &mut uapi::QueryBoInfo| {
                 require(args.pad == 0, "pad is not 0")?;
-                let gem = self.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
                 let buffer = buffer(&gem)?;
                 args.extra_flags = if buffer.imported { uapi::BO_IS_IMPORTED } else { 0 };
                 args.create_flags = buffer.create_flags;
@@ -171,11 +157,9 @@ impl File {
             require(args.flags & uapi::BO_NOEXEC != 0, "HEAP without NOEXEC")?;
             require(args.flags & uapi::BO_WB_MMAP == 0, "HEAP with WB_MMAP")?;
         }
-        if self.device.options.fails_allocation() {
-            return Err(Errno::NOMEM.into());
-        }
+        self.device.interface.may_allocate()?;
         let memory = Arc::new(memory(args.size.into(), true)?);
-        let gem = self.device.core.buffers.create(Box::new(Buffer {
+        let gem = self.device.interface.core.buffers.create(Box::new(Buffer {
             memory,
             private_to: None,
             create_flags: args.flags,
@@ -183,13 +167,13 @@ impl File {
             read_only: false,
         }));
         args.offset = self.space.address(&gem, args.flags & uapi::BO_NOEXEC == 0)?;
-        args.handle = self.core.handle(gem);
+        args.handle = self.open.core.handle(gem);
         Ok(())
     }
 
     fn wait_bo(&self, args: &mut uapi::WaitBo) -> Result<(), Refusal> {
         require(args.pad == 0, "pad is not 0")?;
-        let gem = self.core.gem(args.handle)?;
+        let gem = self.open.core.gem(args.handle)?;
         let users = gem.users(true);
         let deadline = u64::try_from(args.timeout_ns).unwrap_or(0);
         match wait_until(Some(deadline), || users.is_signaled().then_some(())) {
@@ -216,19 +200,19 @@ impl File {
         let handles: Vec<u32> = read_array(user, args.bo_handles, args.bo_handle_count as usize)?;
         let mut buffers = Vec::with_capacity(handles.len());
         for handle in handles {
-            buffers.push(self.core.gem(handle)?);
+            buffers.push(self.open.core.gem(handle)?);
         }
         let syncs: Vec<u32> = read_array(user, args.in_syncs, args.in_sync_count as usize)?;
         let mut waits = Vec::new();
         for sync in syncs {
-            waits.push(self.core.fence(sync, 0).map_err(|_| Refusal {
+            waits.push(self.open.core.fence(sync, 0).map_err(|_| Refusal {
                 errno: Errno::INVAL,
                 why: "a sync object that is waited for has no fence",
             })?);
         }
         let out = match args.out_sync {
             0 => None,
-            handle => Some(self.core.syncobj(handle)?),
+            handle => Some(self.open.core.syncobj(handle)?),
         };
         let done = Fence::new();
         for gem in &buffers {
@@ -238,18 +222,18 @@ impl File {
         if let Some(object) = out {
             put_fence(&object, 0, done.clone());
         }
-        let submission = self.device.next_submission();
+        let submission = self.device.interface.next_submission();
         let job = Job { submission, chain: args.jc, waits, done: done.clone(), buffers };
         let mut queue = lock(&self.queue);
         if queue.is_none() {
             let (device, space) = (self.device.clone(), self.space.clone());
-            *queue = Some(Queue::new(device, self.id, space, &self.threads)?);
+            *queue = Some(Queue::new(device, self.open.id, space, &self.open.threads)?);
         }
         if let Some(queue) = &*queue {
             queue.push(job);
         }
         drop(queue);
-        if self.device.options.observer.is_some() {
+        if self.device.interface.options.observer.is_some() {
             wait_recorded(&[done]);
         }
         Ok(())
@@ -257,7 +241,7 @@ impl File {
 
     fn set_label(&self, user: &dyn UserMemory, args: &mut uapi::SetLabelBo) -> Result<(), Refusal> {
         require(args.pad == 0, "pad is not 0")?;
-        self.core.gem(args.handle)?;
+        self.open.core.gem(args.handle)?;
         crate::file::check_label(user, args.label)
     }
 
@@ -269,7 +253,7 @@ impl File {
         for op in ops {
             let known = op.r#type <= uapi::BO_SYNC_CPU_CACHE_FLUSH_AND_INVALIDATE;
             require(known, "unknown type of cache maintenance")?;
-            let gem = self.core.gem(op.handle)?;
+            let gem = self.open.core.gem(op.handle)?;
             let end = u64::from(op.offset) + u64::from(op.size);
             require(end <= gem.size(), "the range leaves the buffer")?;
         }
@@ -285,15 +269,12 @@ impl VirtualFile for File {
     }
 
     fn mapping(&self, offset: u64, length: u64) -> Result<Arc<Gem>, Errno> {
-        self.core.mapping(offset, length)
+        self.open.core.mapping(offset, length)
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        self.threads.close();
-        if let Some(observer) = &self.device.options.observer {
-            observer.closed(self.id);
-        }
+        self.device.interface.close(&self.open);
     }
 }

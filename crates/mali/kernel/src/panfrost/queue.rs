@@ -12,6 +12,7 @@ use tepui_mali_model::{Completion, JobContext, Stream};
 
 use super::device::{Device, FaultRecord};
 use super::space::Space;
+use crate::device::report;
 use crate::observer::{Execution, StreamStart};
 use tepui_drm::lock;
 
@@ -86,18 +87,18 @@ impl QueueState {
             }];
             let ended = space.run(|vm| {
                 let execution = Execution { file, group: 0, run: runs, started: &started, vm };
-                if let Some(observer) = &device.options.observer {
+                if let Some(observer) = &device.interface.options.observer {
                     observer.starting(&execution);
                 }
                 let outcome = device.gpu.chain(vm, &mut context, job.chain);
                 let ended = [Completion { queue: 0, outcome }];
-                if let Some(observer) = &device.options.observer {
+                if let Some(observer) = &device.interface.options.observer {
                     observer.finished(&execution, &ended);
                 }
                 ended
             });
             runs = runs.wrapping_add(1);
-            device.options.report(&device.gpu.take_reports(), submission);
+            report(&device.interface.options, &device.gpu.take_reports(), submission);
             let [Completion { outcome, .. }] = ended;
             let outcome = match outcome {
                 Ok(_stats) => Ok(()),
