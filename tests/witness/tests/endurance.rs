@@ -68,6 +68,7 @@ macro_rules! tests_of {
 
 tests_of! {
     m1: Driver::TEPUI;
+    tiger_lake: Driver::Tepui(OwnGpu::TigerLake, Variant::Whole);
     mali_g610: Driver::Tepui(OwnGpu::MaliG610, Variant::Whole);
     mali_g57: Driver::Tepui(OwnGpu::MaliG57, Variant::Whole);
 }
