@@ -1,13 +1,16 @@
-//! The modules of a crate and what they import of each other, read from the source files.
+//! The modules of a crate, what they import of each other, and lengths of files and functions, read from the source.
 //!
 //! A module is a file; modules inside of a file belong to it. Paths that begin with `crate`, `super` or `self`, or with the
 //! name of a child, are followed through re-exports to the file that they name. Not counted are code of tests, arguments of
 //! macros, which are no Rust until they are expanded, and what a module imports of those inside of it.
 
 mod graph;
+mod size;
 mod source;
 
 use std::path::{Path, PathBuf};
+
+pub use size::{Sizes, sizes};
 
 /// Reason why a crate's modules are not known.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +33,12 @@ pub enum Error {
         /// The error.
         error: syn::Error,
     },
+}
+
+impl Error {
+    fn parse(path: &Path, error: syn::Error) -> Error {
+        Error::Parse { path: path.to_owned(), line: error.span().start().line, error }
+    }
 }
 
 /// Modules that import each other directly or through others.

@@ -53,11 +53,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
 fn parse(path: &[String], file: &Path, modules: &[&[String]]) -> Result<File, Error> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Error::Read { path: file.to_owned(), error })?;
-    let tree = syn::parse_file(&text).map_err(|error| Error::Parse {
-        path: file.to_owned(),
-        line: error.span().start().line,
-        error,
-    })?;
+    let tree = syn::parse_file(&text).map_err(|error| Error::parse(file, error))?;
     let mut reader = Reader {
         modules,
         at: path.to_vec(),
