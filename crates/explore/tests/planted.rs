@@ -46,6 +46,19 @@ macro_rules! local {
     };
 }
 
+/// The first threads of two workgroups of 32 store what they have loaded 32 words further on; all load.
+macro_rules! early_load {
+    ($count:literal, $mark:literal) => {
+        concat!(
+            "; workgroup: 32,1,1\n; buffer: 0 4096 index\nget_sr r1, sr80\ndevice_load 0, i32, x, r2, u0_u1, r1, unsigned",
+            $mark,
+            "\nwait 0\nif_icmp r0l, ult, r1, ",
+            $count,
+            ", 1\niadd r2, r2, 7\niadd r3, r1, 32\ndevice_store 0, i32, x, r2, u0_u1, r3, unsigned, 0\npop_exec r0l, 1\nstop\n"
+        )
+    };
+}
+
 const PLANTED: &[Planted] = &[
     one("no wait", &["unwaited-read"], concat!(load!(), "iadd r3, r2, 1 ; !!\n", store!("r3"))),
     one(
@@ -265,6 +278,7 @@ void main() {
 }",
         ),
     ),
+    groups(2, one("a load that one branch needs", &["dispatch-race"], early_load!("48", " ; !!"))),
     groups(
         4,
         one(
@@ -340,6 +354,8 @@ fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) w: vec3u
     if i == 0u { x[1024u + w.x] = t[0]; }
 }",
     ),
+    // A load ahead of the branch that needs it: lanes that do not take the branch read what others write, and do nothing with it.
+    (2, early_load!("32", "")),
     // The last workgroup adds up what the others have left: an atomic tells which one that is.
     (
         4,

@@ -3,7 +3,7 @@
 use tepui_softgpu::Access;
 
 use super::race::{How, Mark, PAGE_BYTES};
-use super::{lanes, verb};
+use super::{Checker, PendingRead, lanes, verb};
 use crate::job::ReportKind;
 use crate::order::SILENT_WRITE;
 use crate::usc::exec::Lanes;
@@ -157,18 +157,42 @@ fn races(
     element: u32,
     row: Option<&Row>,
 ) {
-    let index = l.pc - 1;
-    let how = if row.is_some() { How::Write } else { How::Read };
     if let Some(row) = row {
         among_lanes(l, exec, addresses, element, row);
     }
     let Some(mut checker) = l.checker.take() else { return };
+    let at_index = (l.pc - 1) as u16;
+    let mark = checker.audit().and_then(|audit| {
+        let time = audit.races.as_ref()?.time();
+        Some(Mark { group: audit.group, time, epoch: audit.epoch, at: at_index })
+    });
+    if let Some(mark) = mark {
+        let read = || PendingRead { addresses: *addresses, at, element, lanes: exec, mark };
+        let waits = row.is_none() && checker.postpone(read);
+        if !waits {
+            compare(l, &mut checker, exec, addresses, (at, element), mark, row);
+        }
+    }
+    l.checker = Some(checker);
+}
+
+/// Compares accesses of `element.1` bytes at an offset from the lanes' addresses with earlier ones of their bytes. `row` is
+/// stored, otherwise they are loaded.
+fn compare(
+    l: &Lanes<'_, '_>,
+    checker: &mut Checker,
+    exec: u32,
+    addresses: &[u64; LANES],
+    (at, element): (u64, u32),
+    now: Mark,
+    row: Option<&Row>,
+) {
+    let index = usize::from(now.at);
+    let how = if row.is_some() { How::Write } else { How::Read };
     let mut found = None;
     if let Some(audit) = checker.audit()
         && let Some(races) = audit.races.clone()
     {
-        let now =
-            Mark { group: audit.group, time: races.time(), epoch: audit.epoch, at: index as u16 };
         let mut i = 0;
         while i < LANES {
             if exec >> i & 1 == 0 {
@@ -240,7 +264,6 @@ fn races(
             checker.note(l.code, index, kind, what, 1 << lane);
         }
     }
-    l.checker = Some(checker);
 }
 
 /// The element in memory; none if it is not in one page.
@@ -383,9 +406,12 @@ pub fn local_atomics(l: &mut Lanes<'_, '_>, from: &[u32; LANES]) {
 
 /// Tells the checker that lanes store something.
 pub fn effect(l: &mut Lanes<'_, '_>, exec: u32) {
-    if let Some(checker) = &mut l.checker {
-        checker.effect(l.code, exec);
+    let Some(mut checker) = l.checker.take() else { return };
+    checker.effect(l.code, exec);
+    for PendingRead { addresses, at, element, lanes, mark } in checker.take_reads(exec) {
+        compare(l, &mut checker, lanes, &addresses, (at, element), mark, None);
     }
+    l.checker = Some(checker);
 }
 
 /// Hands a finding about the load that is being executed to the checker.

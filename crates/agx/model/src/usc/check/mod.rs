@@ -22,9 +22,10 @@ use std::sync::Arc;
 pub use footprint::{Footprints, News};
 use footprint::{HALVES, SLOTS};
 pub use local::{LocalShadow, Scratch};
-use race::{Conflict, How, Page, Races};
+use race::{Conflict, How, Mark, Page, Races};
 
 use super::code::Code;
+use super::row::LANES;
 use crate::job::{ProgramPoint, Report, ReportKind};
 
 /// Maximum number of reports of one SIMD-group, since loops can repeat a mistake without end.
@@ -53,6 +54,8 @@ pub struct Checker {
     workgroup: [u32; 3],
     /// Findings about loads that count once one of their lanes has an effect; `None` if they count at once.
     loads: Option<Vec<LoadFinding>>,
+    /// Reads of memory by lanes that have had no effect since; empty if `loads` count at once.
+    reads: Vec<PendingRead>,
     seen: HashMap<(u16, ReportKind), usize>,
     /// Reports.
     pub reports: Vec<Report>,
@@ -66,6 +69,23 @@ struct LoadFinding {
     what: String,
     lanes: u32,
 }
+
+/// A load of device memory that takes part in races once one of its lanes has an effect.
+pub struct PendingRead {
+    /// The lanes' addresses.
+    pub addresses: [u64; LANES],
+    /// Offset of the element from them.
+    pub at: u64,
+    /// Bytes of the element.
+    pub element: u32,
+    /// Lanes without an effect since.
+    pub lanes: u32,
+    /// The access.
+    pub mark: Mark,
+}
+
+/// Maximum number of pending reads; further ones count at once.
+const MAX_PENDING: usize = 1024;
 
 /// State of an audit for the launch.
 pub struct Audit {
@@ -170,6 +190,7 @@ impl Checker {
         let loads = (stores && !footprints.crosses_lanes).then(Vec::new);
         Checker {
             loads,
+            reads: Vec::new(),
             registers: (!is_proven).then(|| Box::new(Registers::new(preloaded, results))),
             scratch: Scratch::default(),
             in_scratch: false,
@@ -317,6 +338,29 @@ impl Checker {
             }
             None => {}
         }
+    }
+
+    /// Keeps a read until one of its lanes has an effect. False if it counts at once.
+    pub fn postpone(&mut self, read: impl FnOnce() -> PendingRead) -> bool {
+        let waits = self.loads.is_some() && self.reads.len() < MAX_PENDING;
+        if waits {
+            self.reads.push(read());
+        }
+        waits
+    }
+
+    /// The reads that count since lanes have an effect, with these lanes alone.
+    pub fn take_reads(&mut self, exec: u32) -> Vec<PendingRead> {
+        let mut seen = Vec::new();
+        self.reads.retain_mut(|read| {
+            let lanes = read.lanes & exec;
+            if lanes != 0 {
+                seen.push(PendingRead { lanes, ..*read });
+                read.lanes &= !exec;
+            }
+            read.lanes != 0
+        });
+        seen
     }
 
     /// Handles an effect of lanes: what they have loaded before counts.

@@ -176,7 +176,9 @@ impl Races {
             return (before.epoch == now.epoch).then_some(true);
         }
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |workgroup: u32| last.get(&workgroup).is_some_and(|&t| t > before.time);
+        // A load is compared when its lanes have an effect, and then may be older than what it is compared with.
+        let first = before.time.min(now.time);
+        let since = |workgroup: u32| last.get(&workgroup).is_some_and(|&t| t > first);
         let handed = since(own) && (before.group == MANY || since(self.split(before.group).0));
         (!handed).then_some(false)
     }
