@@ -31,6 +31,9 @@ pub struct Finding {
     pub count: u64,
     /// Position in the run of the first occurrence, such as `compute command 0 of submission 3`.
     pub first: String,
+    /// The program in which it was first found, with its arguments; empty outside of a log.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
     /// Milliseconds from the start of the device to the first occurrence.
     pub first_ms: u64,
     /// The suppression that covers it.
@@ -95,7 +98,11 @@ impl fmt::Display for Finding {
             write!(f, ", in workgroup {x},{y},{z}")?;
         }
         if !self.first.is_empty() {
-            write!(f, "; first in {} after {} ms", self.first, self.first_ms)?;
+            write!(f, "; first in {}", self.first)?;
+            if let Some(path) = self.program.split(' ').next().filter(|path| !path.is_empty()) {
+                write!(f, " of {}", path.rsplit('/').next().unwrap_or(path))?;
+            }
+            write!(f, " after {} ms", self.first_ms)?;
         }
         if self.count > 1 {
             write!(f, "; {} times", self.count)?;
