@@ -11,7 +11,7 @@
 //! Tepui's driver runs some groups in other ways, too, such as `tepui-skl-libraries::CASE`: cases that draw with pipelines linked from
 //! libraries, with dynamic state, and with shader objects; some groups on a render node, through ioctls; on Intel's GPUs some with
 //! images in the layouts of attachments, in which they are compressed; and on the M1 some without
-//! compressed images, and some with draws in small pieces; on the Mali-G610 some with a small heap of the tiler.
+//! compressed images, and some with draws in small pieces, on the Mali GPUs, too; on the Mali-G610 some with a small heap of the tiler.
 //!
 //! A driver on a virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
@@ -154,8 +154,8 @@ const COMPRESSED_ON_INTEL: &[&str] = &[
     "target",
 ];
 
-/// Groups with stages between vertices and the rasteriser: they run in small pieces, too, on the M1, whose rasteriser they come before
-/// as compute programs.
+/// Groups with stages between vertices and the rasteriser: they run in small pieces, too, on the M1 and the Mali GPUs, whose rasteriser they
+/// come before as compute programs.
 const IN_PIECES: &[&str] = &["queries", "stages"];
 
 /// Groups that run with a small heap of the tiler, which their draws fill.
@@ -465,6 +465,9 @@ fn own_drivers(group: &str) -> Vec<Driver> {
         if let Some(groups) = groups {
             if groups.contains(&group) {
                 push(Variant::Whole);
+            }
+            if IN_PIECES.contains(&group) {
+                push(Variant::Pieces);
             }
             // Job managers have no handler of a full heap.
             if gpu == OwnGpu::MaliG610 && FILLING_THE_HEAP.contains(&group) {
