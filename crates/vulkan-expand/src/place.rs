@@ -179,8 +179,8 @@ impl DrawArguments {
         let (wide, instances) = (m.long(primitives), m.long(self.instances));
         let wide = m.op(Op::IMul, wide, instances);
         let most = m.long(most);
-        let fits = m.op(Op::ULt, wide, most);
-        m.ir.select(fits, primitives, zero)
+        let too_many = m.op(Op::ULt, most, wide);
+        m.ir.select(too_many, zero, primitives)
     }
 }
 

@@ -10,8 +10,8 @@
 //!
 //! Tepui's driver runs some groups in other ways, too, such as `tepui-skl-libraries::CASE`: cases that draw with pipelines linked from
 //! libraries, with dynamic state, and with shader objects; some groups on a render node, through ioctls; on Intel's GPUs some with
-//! images in the layouts of attachments, in which they are compressed; and on the M1 some without
-//! compressed images, and some with draws in small pieces; on the Mali-G610 some with a small heap of the tiler.
+//! images in the layouts of attachments, in which they are compressed; on all some without compressed images; on the M1 and the Mali GPUs
+//! some with draws in small pieces; and on the Mali-G610 some with a small heap of the tiler.
 //!
 //! A driver on a virtual GPU must agree with
 //! the CPU's result, or with lavapipe's where there is none; and lavapipe must agree with the CPU's. A
@@ -136,7 +136,7 @@ const MALI_GROUPS: &[&str] = &[
 /// Groups that Tepui's driver runs on a render node, too.
 const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
 
-/// Groups with images that Tepui's driver compresses on the M1: they run without compression, too.
+/// Groups with images that Tepui's driver compresses: they run without compression, too.
 const COMPRESSED: &[&str] =
     &["compression", "depth", "format", "passes", "samples", "sequences", "stencil", "target"];
 
@@ -154,8 +154,8 @@ const COMPRESSED_ON_INTEL: &[&str] = &[
     "target",
 ];
 
-/// Groups with stages between vertices and the rasteriser: they run in small pieces, too, on the M1, whose rasteriser they come before
-/// as compute programs.
+/// Groups with stages between vertices and the rasteriser: they run in small pieces, too, on the M1 and the Mali GPUs, whose rasteriser they
+/// come before as compute programs.
 const IN_PIECES: &[&str] = &["queries", "stages"];
 
 /// Groups that run with a small heap of the tiler, which their draws fill.
@@ -465,6 +465,12 @@ fn own_drivers(group: &str) -> Vec<Driver> {
         if let Some(groups) = groups {
             if groups.contains(&group) {
                 push(Variant::Whole);
+            }
+            if IN_PIECES.contains(&group) {
+                push(Variant::Pieces);
+            }
+            if COMPRESSED.contains(&group) {
+                push(Variant::Uncompressed);
             }
             // Job managers have no handler of a full heap.
             if gpu == OwnGpu::MaliG610 && FILLING_THE_HEAP.contains(&group) {

@@ -304,6 +304,7 @@ fn uniforms(
                 word(&bindings.push, offset as usize)
             }
             FauWord::System(SystemValue::NumWorkgroups { axis }, _) => groups[usize::from(axis)],
+            FauWord::System(SystemValue::BaseWorkgroup { .. }, _) => 0,
             FauWord::System(..) => return Err(Error::Unbound("such system value")),
             FauWord::Viewport { .. } => return Err(Error::Unbound("viewport")),
             FauWord::Instances { .. } => return Err(Error::Unbound("instances of attributes")),

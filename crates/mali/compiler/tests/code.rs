@@ -56,6 +56,22 @@ fn arrays_are_added() {
     assert_eq!(program.program.preload, 1 << (60 - 48));
 }
 
+/// Clients may dispatch it, and the hardware executes a program until an instruction ends it.
+#[test]
+fn a_program_without_instructions_ends() {
+    let text = "shader compute \"main\" {\n  workgroup_size 1 1 1\n  body {\n    yield\n  }\n}\n";
+    let mut s = tepui_ir::parse(text).expect("valid text");
+    let first = s.clone();
+    let compiler = Valhall::new(options());
+    compiler.prepare(&mut s);
+    let program = compiler.compile(&s).expect("a program");
+    for chip in CHIPS {
+        let mut memory = Memory::default();
+        Model::new(chip).execute(&program, &first, &mut memory, [2, 1, 1]).expect("it runs");
+    }
+    assert_eq!(disasm::program(&program.program.code).lines().count(), 1);
+}
+
 /// Runs a compute shader of 16 invocations whose body has the given text after `%index`, the number of the invocation, `%at`, the offset of its
 /// word, and `%in` and `%out`, buffers 0 and 1.
 fn run(

@@ -161,7 +161,7 @@ const SHARED: [Modifier; 6] = {
 };
 
 /// Whether the colour transform is for a format: red, green and blue together. source: Mesa, pan_afbc.c (`panfrost_afbc_can_ytr`)
-fn has_transform(f: Format) -> bool {
+pub fn has_transform(f: Format) -> bool {
     let channels = match &f.info().encoding {
         Encoding::Plain(channels) => channels,
         _ => return false,

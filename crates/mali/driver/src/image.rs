@@ -2,10 +2,12 @@
 
 use tepui_layout::{Dimension, Shape, Threads};
 use tepui_mali_chips::{Arch, Chip};
+use tepui_mali_layout::afbc::Afbc;
 use tepui_mali_layout::{ExplicitLayout, ImageDesc, Layout, Level, Modifier, PAGE_B};
 use tepui_vulkan::backend::{
     ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource, ViewFormats,
 };
+use tepui_vulkan::debug::{self, Flags};
 use tepui_vulkan::{Error, Result, vk};
 
 use crate::format;
@@ -59,6 +61,33 @@ fn can_be_compressed(arch: Arch, info: &ImageInfo) -> bool {
         && !info.usage.intersects(U::STORAGE | U::HOST_TRANSFER)
 }
 
+/// Pixels of a side up to which images stay uncompressed: those of a superblock. source: Mesa, pan_resource.c (`panfrost_should_afbc`)
+const SMALL_PX: u32 = 16;
+/// Pixels of both sides from which headers are tiled. source: Mesa, pan_resource.c (`panfrost_should_tile_afbc`)
+const TILED_HEADERS_PX: u32 = 128;
+
+/// The compression of an image whose layout the driver chooses, if it should have one: only the end of a tile compresses, so that images
+/// which nothing renders to keep their texels as they are.
+///
+/// source: Mesa, panvk_image.c (`panvk_image_can_use_mod`), pan_resource.c (`panfrost_best_modifier`)
+fn compression(arch: Arch, info: &ImageInfo) -> Option<Afbc> {
+    let [width, height, _] = info.extent;
+    let is_small = width <= SMALL_PX && height <= SMALL_PX;
+    let is_wanted = info.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT)
+        && !is_small
+        && format::is_compressible(arch, info.format)
+        && can_be_compressed(arch, info)
+        && !debug::flags().contains(Flags::NO_COMPRESSION);
+    let views = match info.views {
+        ViewFormats::Listed(list) => list,
+        ViewFormats::Own | ViewFormats::Any => Default::default(),
+    };
+    let all = || views.into_iter().flatten().chain([info.format]);
+    let tiled = width >= TILED_HEADERS_PX && height >= TILED_HEADERS_PX;
+    let ytr = all().all(format::has_transform);
+    is_wanted.then_some(Afbc { ytr, tiled, solid_color: tiled, ..Afbc::PLAIN })
+}
+
 /// The modifier of a list that suits an image best.
 pub fn best_modifier(chip: &Chip, info: &ImageInfo, list: &[u64]) -> Option<u64> {
     let (features, compresses) = (chip.texture_features().0, can_be_compressed(chip.arch, info));
@@ -77,10 +106,10 @@ fn modifier(arch: Arch, info: &ImageInfo) -> Result<Modifier> {
         return Ok(known);
     }
     // One-dimensional images have no columns to interleave.
-    Ok(match info.linear || info.image_type == vk::ImageType::_1D {
-        true => Modifier::Linear,
-        false => Modifier::UInterleaved,
-    })
+    if info.linear || info.image_type == vk::ImageType::_1D {
+        return Ok(Modifier::Linear);
+    }
+    Ok(compression(arch, info).map_or(Modifier::UInterleaved, Modifier::Afbc))
 }
 
 /// Bytes of a row of pixels, by which drivers describe rows of tiles to each other; from the bytes of a row in descriptors. source:
@@ -197,6 +226,20 @@ impl Image {
             array_pitch: l.layer_stride_B,
             depth_pitch: at.surface_stride_B,
         }
+    }
+
+    /// Headers of superblocks in levels and layers of the first plane: offsets and sizes in bytes. There are none in images that are not
+    /// compressed.
+    pub fn headers(&self, r: &vk::ImageSubresourceRange) -> Vec<(u64, u64)> {
+        let l = &self.planes[0].layout;
+        let mut all = Vec::new();
+        for level in r.base_mip_level..r.base_mip_level + r.level_count {
+            let Some(parts) = l.levels().get(level as usize).and_then(|l| l.afbc) else { continue };
+            let layers = r.base_array_layer..r.base_array_layer + r.layer_count;
+            let offsets = layers.filter_map(|layer| l.surface_offset_B(level, layer, 0));
+            all.extend(offsets.map(|offset| (offset, parts.header_size_B)));
+        }
+        all
     }
 
     /// Pages of sparse images, which there are none of.

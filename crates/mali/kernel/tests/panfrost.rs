@@ -106,6 +106,32 @@ fn a_fault_reaches_the_fence_and_the_next_chain_runs() {
     assert_eq!(chain[32], 1);
 }
 
+/// source: Linux, panfrost_gem.c (`panfrost_gem_close`)
+#[test]
+fn the_memory_of_a_closed_buffer_is_not_there_any_more() {
+    let device = device();
+    let file = device.open();
+    let jobs = buffer(&file, 4096, uapi::BO_NOEXEC);
+    let data = buffer(&file, 4096, uapi::BO_NOEXEC);
+    words(&file, jobs.handle)[..7].copy_from_slice(&write_value(data.offset, 5, 1, 0));
+    let mut close = core::GemClose { handle: data.handle, pad: 0 };
+    // SAFETY: the argument has no pointers.
+    let user = unsafe { ThisProcess::new() };
+    let request = core::Ioctl::GemClose.info().request;
+    file.ioctl(&user, request, bytemuck::bytes_of_mut(&mut close))
+        .expect("the buffer has a handle");
+    let mut submit = uapi::Submit {
+        jc: jobs.offset,
+        bo_handles: (&raw const jobs.handle) as u64,
+        bo_handle_count: 1,
+        ..Default::default()
+    };
+    call(&file, Ioctl::Submit, &mut submit).expect("a chain");
+    let mut wait = uapi::WaitBo { handle: jobs.handle, timeout_ns: i64::MAX, ..Default::default() };
+    call(&file, Ioctl::WaitBo, &mut wait).expect("it ends");
+    assert_eq!(device.faults().len(), 1);
+}
+
 #[test]
 fn wrong_arguments_are_refused() {
     let file = device().open();

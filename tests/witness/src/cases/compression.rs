@@ -197,6 +197,24 @@ fn part_of_a_clear() -> Case {
     })
 }
 
+/// Texels are copied to a part of an image in memory that something else has used: what says how the image is compressed begins anew.
+fn part_of_used_memory() -> Case {
+    const SIZE_PX: [u32; 2] = [270, 150];
+    let about = "a copy to a part of an image in memory that has been used";
+    Case::new("compression/part_of_used_memory", about, vec![], |bench| {
+        let gpu = bench.gpu;
+        let [width, height] = SIZE_PX;
+        let spec = target(&named("R8G8B8A8_UNORM"), Shape::D2, [width, height, 1]);
+        let image = gpu.image_over(spec, vk::ImageCreateFlags::empty(), Some(0xa5))?;
+        let [x, y, w, h] = [5, 3, 137, 29];
+        let texels = overwrite(gpu, image.handle, [x, y, w, h])?;
+        let all: Vec<u8> = gpu.read_image(&image, 0, (width * height * 4) as usize)?;
+        let row = |k: u32| &all[(((y + k) * width + x) * 4) as usize..][..(w * 4) as usize];
+        let got: Vec<u8> = (0..h).flat_map(row).copied().collect();
+        Ok(vec![Output::cpu("texels", &got, &texels, Rule::Bits)])
+    })
+}
+
 /// A part of a multisampled image is copied to another, which is resolved to a third.
 fn copied_samples(samples: vk::SampleCountFlags) -> Case {
     const SIZE_PX: [u32; 2] = [70, 50];
@@ -467,6 +485,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = round_trips();
     cases.extend(image_copies());
     cases.push(part_of_a_clear());
+    cases.push(part_of_used_memory());
     cases.push(copied_samples(vk::SampleCountFlags::TYPE_2));
     cases.push(copied_samples(vk::SampleCountFlags::TYPE_4));
     cases.extend(SHARED.map(shared));

@@ -331,6 +331,16 @@ impl Gpu {
 
     /// An image with creation flags of its own.
     pub fn image_with(&self, spec: ImageSpec, flags: vk::ImageCreateFlags) -> Result<Image> {
+        self.image_over(spec, flags, None)
+    }
+
+    /// An image in memory of which the host has set each byte before the image is first used.
+    pub fn image_over(
+        &self,
+        spec: ImageSpec,
+        flags: vk::ImageCreateFlags,
+        before: Option<u8>,
+    ) -> Result<Image> {
         let mut usage = spec.usage;
         usage |= match spec.transfer {
             Transfer::Host => {
@@ -356,7 +366,22 @@ impl Gpu {
         let handle = self.bare_image(&create)?;
         // SAFETY: the image is live.
         let needs = unsafe { self.device.get_image_memory_requirements(handle) };
-        let memory = self.allocate(needs, vk::MemoryPropertyFlags::empty())?;
+        let mapped = match before {
+            Some(_) => {
+                vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT
+            }
+            None => vk::MemoryPropertyFlags::empty(),
+        };
+        let memory = self.allocate(needs, mapped)?;
+        if let Some(byte) = before {
+            // SAFETY: the memory is new, host-visible, and has the bytes.
+            unsafe {
+                let flags = vk::MemoryMapFlags::empty();
+                let map = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, flags);
+                map.during("vkMapMemory")?.cast::<u8>().write_bytes(byte, needs.size as usize);
+                self.device.unmap_memory(memory);
+            }
+        }
         // SAFETY: the memory is new and of a type that the image allows.
         unsafe { self.device.bind_image_memory(handle, memory, 0) }.during("vkBindImageMemory")?;
         let view = self.view(handle, &spec, ViewSpec::whole(&spec))?;

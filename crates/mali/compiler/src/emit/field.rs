@@ -5,7 +5,8 @@
 
 use super::Listing;
 use crate::mir::Inst;
-use tepui_backend::Line;
+use tepui_backend::{At, Line};
+use tepui_ir::Loc;
 use tepui_mali_isa::{Flow, Op};
 
 /// Slots that `wait0126` and `wait` wait for in addition.
@@ -114,20 +115,25 @@ fn reconverge(out: &mut Listing, line: Line<Inst>) {
     }
 }
 
-/// Ends the program. One without instructions stays so.
+/// Ends the program. One without other instructions has an empty one: the hardware has no programs of no instructions.
 fn end(out: &mut Listing) {
     let count = out.lines.len() as u32;
     let is_target =
         out.lines.iter().any(|l| l.target.is_some_and(|t| out.labels[t as usize] >= count));
+    let nop = Inst { flow: Flow::End, ..Inst::new(Op::NOP) };
     match out.lines.last_mut() {
-        None => {}
+        None => out.lines.push(Line {
+            inst: nop,
+            target: None,
+            loc: Loc::default(),
+            step: At::default(),
+        }),
         Some(last)
             if !is_target && last.inst.flow == Flow::None && last.inst.op != Op::BRANCHZI =>
         {
             last.inst.flow = Flow::End;
         }
         Some(last) => {
-            let nop = Inst { flow: Flow::End, ..Inst::new(Op::NOP) };
             let line = Line { inst: nop, target: None, ..*last };
             out.lines.push(line);
         }

@@ -110,10 +110,14 @@ impl Select<'_> {
                 }
                 comps
             }
-            // A dispatch has its first workgroup in the registers of the hardware.
-            Builtin::BaseWorkgroupId | Builtin::DeviceIndex => {
-                vec![Comp::Const(0); self.count(self.s.result(i))]
+            Builtin::BaseWorkgroupId => {
+                let mut comps = Vec::new();
+                for axis in 0..3 {
+                    comps.push(self.system(SystemValue::BaseWorkgroup { axis })?);
+                }
+                comps
             }
+            Builtin::DeviceIndex => vec![Comp::Const(0)],
             Builtin::WorkgroupSize => size.map(|n| Comp::Const(n.into())).to_vec(),
             Builtin::SubgroupSize => vec![Comp::Const(LANES.into())],
             Builtin::NumSubgroups => {

@@ -117,7 +117,7 @@ impl Select<'_> {
     /// The number of the instance with which an attribute is fetched. The hardware divides it by the attribute's divisor, so that the first
     /// instance is multiplied by that; an attribute with divisor 0 has divisor 1, and the number of the instance in the draw is masked.
     fn instance_of(&mut self, i: Inst, location: u16) -> Result<Val> {
-        let own = self.preloaded(i, preload::INSTANCE)?;
+        let own = self.instance_number(i)?;
         if !self.adds_first_instance {
             return Ok(own);
         }
@@ -129,6 +129,17 @@ impl Select<'_> {
         let first = self.word(IsaOp::IMUL_I32, &[first, factor]);
         let own = self.word(IsaOp::LSHIFT_AND_I32, &[Opnd::val(own), Opnd::imm(0), mask]);
         Ok(self.word(IsaOp::IADD_U32, &[Opnd::val(own), Opnd::val(first)]))
+    }
+
+    /// The number of the instance in the draw. A vertex shader that runs as a compute program may begin with another than the first.
+    fn instance_number(&mut self, i: Inst) -> Result<Val> {
+        let own = self.preloaded(i, preload::INSTANCE)?;
+        if self.s.info.stage != Stage::Compute {
+            return Ok(own);
+        }
+        let first = self.system(SystemValue::BaseWorkgroup { axis: 1 })?;
+        let first = self.opnd(first);
+        Ok(self.word(IsaOp::IADD_U32, &[Opnd::val(own), first]))
     }
 
     /// The number of the vertex. A vertex shader that runs as a compute program reads it from a list, by the number of the invocation;
@@ -153,7 +164,7 @@ impl Select<'_> {
         Ok(Some(match b {
             Builtin::VertexIndex => Comp::Val(self.vertex_number(i)?),
             Builtin::InstanceIndex => {
-                let own = Opnd::val(self.preloaded(i, preload::INSTANCE)?);
+                let own = Opnd::val(self.instance_number(i)?);
                 let first = self.system(SystemValue::BaseInstance)?;
                 let first = self.opnd(first);
                 Comp::Val(self.word(IsaOp::IADD_U32, &[own, first]))

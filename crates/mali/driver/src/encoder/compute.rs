@@ -27,19 +27,10 @@ pub struct Launch {
     pub storage: u64,
     /// Invocations of a workgroup.
     pub workgroup: [u32; 3],
-    /// First workgroup.
-    pub base: [u32; 3],
     /// Axis along which tasks grow.
     pub axis: TaskAxis,
     /// Workgroups of a task.
     pub increment: u32,
-}
-
-impl Launch {
-    /// Numbers of the first invocation.
-    pub fn first(&self) -> [u32; 3] {
-        [0, 1, 2].map(|k| self.base[k] * self.workgroup[k])
-    }
 }
 
 /// The axis along which tasks grow, and the workgroups of a task, so that a task has as many threads as a core holds.
@@ -140,8 +131,7 @@ impl Encoder {
             None => (TaskAxis::X, (threads / v.workgroup.iter().product::<u32>().max(1)).max(1)),
         };
         let (workgroup, program) = (v.workgroup, v.descriptor(Entry::Only));
-        let launch =
-            Launch { resources, uniforms, program, storage, workgroup, base, axis, increment };
+        let launch = Launch { resources, uniforms, program, storage, workgroup, axis, increment };
         match self.jobs {
             Some(_) => self.dispatch_job(&launch, dispatch, condition),
             None => self.dispatch_in_stream(&launch, dispatch, condition),

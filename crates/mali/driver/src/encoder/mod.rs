@@ -254,14 +254,18 @@ impl Encoder {
 
 /// Submits command buffers in order.
 ///
+/// Older kernels accept work for a group that is lost, and those with a job manager do not tell of faults, so that the device is asked
+/// before.
+///
 /// # Errors
-/// When the kernel refuses.
+/// When the device is lost, or the kernel refuses.
 pub fn submit(
     device: &Device,
     waits: &[SyncPoint],
     commands: &[&Encoder],
     signals: &[SyncPoint],
 ) -> Result<()> {
+    device.check()?;
     if has_job_manager(device.kernel.chip) {
         return jobs::submit(device, waits, commands, signals);
     }

@@ -9,10 +9,13 @@
 //! source: Mesa, panvk_vX_cmd_buffer.c (`add_memory_dependency`, `get_subqueue_stages`)
 
 use tepui_vulkan::backend::Backend;
-use tepui_vulkan::dependency::{Dependency, PRE_RASTERISER, Scope, TRANSFERS};
-use tepui_vulkan::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stages};
+use tepui_vulkan::dependency::{Dependency, ImageDependency, PRE_RASTERISER, Scope, TRANSFERS};
+use tepui_vulkan::vk::{
+    self, AccessFlags2 as Access, ImageLayout as Layout, PipelineStageFlags2 as Stages,
+};
 
 use super::streams::subqueues::{Waits, mask_of};
+use crate::family::Mali;
 use crate::kernel::Queue;
 use crate::stream::Flush;
 
@@ -67,6 +70,32 @@ pub fn of_dependency<B: Backend>(d: &Dependency<B>) -> (Waits, Flush) {
     (waits, flush)
 }
 
+/// The queues that a dependency's first scope is in.
+pub fn sources(d: &Dependency<Mali>) -> u8 {
+    queues(d.source.stages)
+}
+
+/// Headers of superblocks of the images whose pixels begin with a dependency: addresses and bytes. They become zeros, which are
+/// superblocks of one colour; the memory may hold anything before, and a tile that no draw touches keeps its headers.
+///
+/// source: Mesa, panvk_image.c (`panvk_image_plane_bind`), where the host writes them
+pub fn begun_headers(d: &Dependency<Mali>) -> Vec<(u64, u64)> {
+    let begins = |i: &&ImageDependency<Mali>| {
+        let is_new = matches!(i.old_layout, Layout::UNDEFINED | Layout::PREINITIALIZED);
+        // Some compositors call the layout of what they import undefined.
+        let is_foreign = i.info.modifier.is_some()
+            && i.transfer.is_some_and(|t| {
+                matches!(t.from, vk::QUEUE_FAMILY_EXTERNAL | vk::QUEUE_FAMILY_FOREIGN_EXT)
+            });
+        is_new && !is_foreign
+    };
+    let all = d.images.iter().filter(begins).flat_map(|i| {
+        let headers = i.image.headers(&i.range).into_iter();
+        headers.map(|(offset, size)| (i.addresses[0] + offset, size))
+    });
+    all.collect()
+}
+
 /// Whether a dependency inside of a rendering splits it: vertices wait for its fragments, or fragments read what it renders to from
 /// memory. Fragments of a pixel are in order otherwise.
 pub fn splits(waits: Waits, reads_targets: bool) -> bool {
@@ -87,7 +116,6 @@ fn flush_of(source: &Scope, destination: &Scope) -> Flush {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::Mali;
 
     fn between(from: (Stages, Access), to: (Stages, Access)) -> (Waits, Flush) {
         let d: Dependency<Mali> =

@@ -15,9 +15,9 @@ use tepui_vulkan_meta::{clear, condition, copy, resolve};
 use super::Encoder;
 use super::draw::Parts;
 use super::inputs::Inputs;
-use super::order::{of_dependency, splits};
+use super::order::{begun_headers, of_dependency, sources, splits};
 use super::rendering::Targets;
-use super::streams::subqueues::mask_of;
+use super::streams::subqueues::{Waits, mask_of};
 use crate::family::Mali;
 use crate::graphics::blend::Blending;
 use crate::graphics::raster::Occlusion;
@@ -25,6 +25,7 @@ use crate::graphics::vertex::has_instances;
 use crate::kernel::Queue;
 use crate::query::{Kind, Queries};
 use crate::shader::Key;
+use crate::stream::Flush;
 
 impl Encoder {
     /// Draws a view by the hardware alone.
@@ -128,7 +129,20 @@ impl backend::Encoder<Mali> for Encoder {
         {
             return Ok(Ordering::SplitRendering);
         }
-        self.order_queues(waits, flush);
+        let headers = begun_headers(dependency);
+        if headers.is_empty() {
+            self.order_queues(waits, flush);
+            return Ok(Ordering::Done);
+        }
+        // Earlier work may still use the memory.
+        let mut before = Waits::default();
+        before[Queue::Compute as usize] = sources(dependency) | mask_of(Queue::Compute);
+        self.order_queues(before, Flush::default());
+        for (address, size) in headers {
+            copy::fill(self, address, size, 0)?;
+        }
+        let waits = waits.map(|mask| mask | mask_of(Queue::Compute));
+        self.order_queues(waits, Flush { others: true, ..flush });
         Ok(Ordering::Done)
     }
 

@@ -76,8 +76,10 @@ impl Space {
         }
     }
 
-    /// Runs the GPU in this address space.
+    /// Runs the GPU in this address space, which has no memory any more of buffers that were closed. source: Linux, panfrost_gem.c
+    /// (`panfrost_gem_close`): the last handle takes the mapping along, unless a job has it.
     pub fn run<T>(&self, job: impl FnOnce(&AddressSpace) -> T) -> T {
+        self.sweep(&mut lock(&self.mappings));
         let _running = self.running.read().unwrap_or_else(|e| e.into_inner());
         job(&self.space)
     }

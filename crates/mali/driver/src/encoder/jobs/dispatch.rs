@@ -12,7 +12,6 @@ use crate::encoder::Encoder;
 use crate::encoder::compute::Launch;
 
 fn payload(l: &Launch, counts: [u32; 3]) -> ComputePayload {
-    let [offset_x, offset_y, offset_z] = l.first();
     ComputePayload {
         workgroup_size_x: l.workgroup[0],
         workgroup_size_y: l.workgroup[1],
@@ -23,9 +22,10 @@ fn payload(l: &Launch, counts: [u32; 3]) -> ComputePayload {
         workgroup_count_x: counts[0],
         workgroup_count_y: counts[1],
         workgroup_count_z: counts[2],
-        offset_x,
-        offset_y,
-        offset_z,
+        // Programs add the base of a dispatch themselves.
+        offset_x: 0,
+        offset_y: 0,
+        offset_z: 0,
         compute: ShaderEnvironment {
             attribute_offset: 0,
             fau_count: l.uniforms.pairs(),

@@ -54,8 +54,9 @@ impl Encoder {
         stream.move64(registers::THREADS, launch.storage);
         stream.move32(registers::ATTRIBUTE_OFFSET, 0);
         stream.move32(registers::WORKGROUP, size);
-        for (k, first) in (0u8..).zip(launch.first()) {
-            stream.move32(registers::OFFSET + k, first);
+        // Programs add the base of a dispatch themselves.
+        for k in 0..3 {
+            stream.move32(registers::OFFSET + k, 0);
         }
         match *dispatch {
             Dispatch::Direct(_, counts) => {
