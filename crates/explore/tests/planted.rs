@@ -356,6 +356,7 @@ fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) w: vec3u
     ),
     // A load ahead of the branch that needs it: lanes that do not take the branch read what others write, and do nothing with it.
     (2, early_load!("32", "")),
+    (1, "no_var 1, r0, r0l\nstop\n"),
     // The last workgroup adds up what the others have left: an atomic tells which one that is.
     (
         4,

@@ -10,6 +10,7 @@ use tepui_drm::device::VirtualDevice;
 use tepui_intel_driver::Intel;
 use tepui_mali_driver::Mali;
 pub use tepui_vulkan::debug::{INFO_VARIABLE, STATS_VARIABLE};
+use tepui_vulkan::heap_usage::HeapUsage;
 use tepui_vulkan::member::member;
 use tepui_vulkan::physical::Family;
 use tepui_vulkan::{Error, vk};
@@ -91,15 +92,16 @@ fn virtual_physical(gpu: Gpu) -> Result<Arc<dyn Family>, String> {
         let device = shared_device(gpu)?;
         Ok(RenderNode::of_virtual(device.open()))
     };
-    match gpu {
-        Gpu::Agx(chip) => Ok(member::<Agx>(Physical::new(chip, true, Box::new(open)))),
+    let usage = HeapUsage::of_device(gpu.id());
+    Ok(match gpu {
+        Gpu::Agx(chip) => member::<Agx>(Physical::new(chip, true, Box::new(open)), usage),
         Gpu::Intel(chip) => {
-            Ok(member::<Intel>(tepui_intel_driver::Physical::new(chip, Box::new(open))))
+            member::<Intel>(tepui_intel_driver::Physical::new(chip, Box::new(open)), usage)
         }
         Gpu::Mali(chip) => {
-            Ok(member::<Mali>(tepui_mali_driver::Physical::new(chip, Box::new(open))))
+            member::<Mali>(tepui_mali_driver::Physical::new(chip, Box::new(open)), usage)
         }
-    }
+    })
 }
 
 /// The virtual device of a GPU: one for all instances of the process, opened as often as the program asks, so that what is
@@ -135,6 +137,7 @@ fn nodes() -> Vec<Arc<dyn Family>> {
 fn node_physical(minor: u32) -> Option<Arc<dyn Family>> {
     let path = PathBuf::from(format!("/dev/dri/renderD{minor}"));
     let node = RenderNode::open(&path).ok()?;
+    let usage = HeapUsage::of_device(&path.to_string_lossy());
     let driver = node.driver().ok()?;
     let open =
         move || RenderNode::open(&path).map_err(|e| Error::kernel("opening the render node", e));
@@ -142,19 +145,19 @@ fn node_physical(minor: u32) -> Option<Arc<dyn Family>> {
         crate::Family::Agx => {
             let (chip, soft_faults) = tepui_agx_driver::chip(&node).ok()?;
             let physical = Physical::new(chip, soft_faults, Box::new(open));
-            Some(member::<Agx>(physical.on_node(DRM_MAJOR, minor)))
+            Some(member::<Agx>(physical.on_node(DRM_MAJOR, minor), usage))
         }
         crate::Family::Intel => {
             let chip = tepui_intel_driver::chip(&node).ok()?;
             Gpu::Intel(chip).require(Feature::Driver).ok()?;
             let physical = tepui_intel_driver::Physical::new(chip, Box::new(open));
-            Some(member::<Intel>(physical.on_node(DRM_MAJOR, minor)))
+            Some(member::<Intel>(physical.on_node(DRM_MAJOR, minor), usage))
         }
         crate::Family::Mali => {
             let chip = tepui_mali_driver::chip(&node).ok()?;
             Gpu::Mali(chip).require(Feature::Driver).ok()?;
             let physical = tepui_mali_driver::Physical::new(chip, Box::new(open));
-            Some(member::<Mali>(physical.on_node(DRM_MAJOR, minor)))
+            Some(member::<Mali>(physical.on_node(DRM_MAJOR, minor), usage))
         }
     }
 }

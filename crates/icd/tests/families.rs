@@ -30,7 +30,7 @@ fn ok(result: vk::Result) {
 /// The GPU that the environment names, and the family without one.
 fn physical_devices() -> Vec<Arc<dyn Family>> {
     let mut all = tepui_gpus::vulkan::devices();
-    all.push(member::<Null>(Physical::new().0));
+    all.push(member::<Null>(Physical::new().0, Default::default()));
     all
 }
 

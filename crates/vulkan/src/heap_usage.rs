@@ -1,7 +1,8 @@
 //! Device memory that the process holds.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use vulkanalia_sys as vk;
 
@@ -10,6 +11,14 @@ use vulkanalia_sys as vk;
 pub struct HeapUsage([AtomicU64; vk::MAX_MEMORY_HEAPS]);
 
 impl HeapUsage {
+    /// The process's use of a device, under a name that only this device has in the process: allocations of all instances count together,
+    /// as VK_EXT_memory_budget has it.
+    pub fn of_device(name: &str) -> Arc<HeapUsage> {
+        static DEVICES: Mutex<BTreeMap<String, Arc<HeapUsage>>> = Mutex::new(BTreeMap::new());
+        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        devices.entry(name.to_owned()).or_default().clone()
+    }
+
     /// Bytes of each heap.
     pub fn bytes(&self) -> [u64; vk::MAX_MEMORY_HEAPS] {
         self.0.each_ref().map(|heap| heap.load(Ordering::Relaxed))
@@ -34,5 +43,20 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.usage.0[self.heap].fetch_sub(self.size, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_count_together() {
+        let [first, second] = ["a device"; 2].map(HeapUsage::of_device);
+        let allocation = Counted::new(&first, 1, 4096);
+        assert_eq!(second.bytes()[..2], [0, 4096]);
+        assert_eq!(HeapUsage::of_device("another").bytes()[1], 0);
+        drop(allocation);
+        assert_eq!(second.bytes()[1], 0);
     }
 }

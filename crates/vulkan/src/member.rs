@@ -25,10 +25,11 @@ struct Member<B: Driver> {
     heap_usage: Arc<HeapUsage>,
 }
 
-/// A family's physical device as instances take it.
-pub fn member<B: Driver>(physical: B::Physical) -> Arc<dyn Family> {
+/// A family's physical device as an instance takes it, with the memory that the process holds of it
+/// ([`HeapUsage::of_device`]).
+pub fn member<B: Driver>(physical: B::Physical, heap_usage: Arc<HeapUsage>) -> Arc<dyn Family> {
     let info = offer::join(B::info(&physical));
-    Arc::new(Member::<B> { physical: Arc::new(physical), info, heap_usage: Arc::default() })
+    Arc::new(Member::<B> { physical: Arc::new(physical), info, heap_usage })
 }
 
 impl<B: Driver> Family for Member<B> {

@@ -96,7 +96,8 @@ fn the_page_is_what_the_driver_offers() {
     let mut page = String::from("\n## Features\n");
     let chip = tepui_agx_chips::chip("m1").unwrap();
     let open = || Err(Error::unsupported("devices of this test"));
-    let physical = member::member::<Agx>(Physical::new(chip, false, Box::new(open)));
+    let physical =
+        member::member::<Agx>(Physical::new(chip, false, Box::new(open)), Default::default());
     let info = physical.info();
     let mut v11 = vk::PhysicalDeviceVulkan11Features::default();
     let mut v12 = vk::PhysicalDeviceVulkan12Features::default();

@@ -45,11 +45,11 @@ fn ok(result: vk::Result) {
 /// Physical devices of the thread's instances.
 fn physical_devices() -> Vec<Arc<dyn physical::Family>> {
     let (first, shared) = Physical::new();
-    let mut all = vec![member::member::<Null>(first)];
+    let mut all = vec![member::member::<Null>(first, Default::default())];
     let mut seen = vec![shared];
     if HAS_SECOND.get() {
         let (second, shared) = Physical::new();
-        all.push(member::member::<Null<1>>(second));
+        all.push(member::member::<Null<1>>(second, Default::default()));
         seen.push(shared);
     }
     SHARED.set(seen);

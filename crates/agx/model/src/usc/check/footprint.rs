@@ -150,7 +150,9 @@ fn footprint(code: &Code, index: usize) -> Footprint {
         waits: super::super::query::waits_for(inst).map(|slot| usize::from(slot) % SLOTS),
         ..Footprint::default()
     };
-    for access in inst.operands().iter().filter(|a| a.file == File::Reg) {
+    // The register operand of `no_var` is a part of its encoding: the instruction has no operand in Mesa's table.
+    let has_operands = !matches!(inst, Inst::NoVar(_));
+    for access in inst.operands().iter().filter(|a| has_operands && a.file == File::Reg) {
         if matches!(access.role, Role::Read | Role::ReadWrite) && access.exact {
             f.reads.push(halves(access));
         }
