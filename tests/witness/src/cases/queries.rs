@@ -55,6 +55,33 @@ fn occlusion(precise: bool) -> Case {
     )
 }
 
+/// A query that is reset and counts again while earlier work runs: commands on a query are in order without barriers.
+fn occlusion_again() -> Case {
+    let shaders = vec![Shader::new("mesh.vert"), Shader::new("shade.frag")];
+    let about = "a query that is used three times, without barriers";
+    Case::new("queries/occlusion_again", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        let pipeline = gpu.graphics(&stages(bench), &mesh_state(), &[])?;
+        let buffer = vertices(bench, &scattered(91, 12))?;
+        let queries = gpu.query_pool(vk::QueryType::OCCLUSION, 1)?;
+        let images = [target(bench)?, target(bench)?, target(bench)?];
+        let answers = [gpu.output::<u64>(1)?, gpu.output::<u64>(1)?, gpu.output::<u64>(1)?];
+        gpu.submit(|c| {
+            for ((image, answer), count) in images.iter().zip(&answers).zip([12, 3, 6]) {
+                c.reset_queries(queries, 1);
+                c.render(&onto(image), |c| {
+                    c.vertex_buffers(&[&buffer]);
+                    let flags = vk::QueryControlFlags::PRECISE;
+                    c.query((queries, 0), flags, || c.draw(&pipeline, count, 1));
+                });
+                c.query_results(queries, 1, 1, answer);
+            }
+        })?;
+        let samples: Vec<u64> = answers.iter().flat_map(|a| a.read::<u64>()).collect();
+        Ok(vec![Output::peer("samples", &samples, Rule::Bits)])
+    })
+}
+
 /// A draw of more primitives than the hardware's parameter memory holds, so that it is rendered in parts: no
 /// sample is lost or counted twice.
 fn parts() -> Case {
@@ -365,6 +392,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         occlusion(true),
         occlusion(false),
+        occlusion_again(),
         parts(),
         timestamps(),
         fragments(),

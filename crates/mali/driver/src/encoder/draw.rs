@@ -169,12 +169,15 @@ impl Encoder {
         }
     }
 
+    /// The index buffer where none is bound: all indices are after its end. The memory is some that programs may load from.
+    fn no_indices(&self) -> IndexBuffer {
+        let address = self.device.sample_positions(1);
+        IndexBuffer { address, size: 0, index_bytes: 4, is_sparse: false }
+    }
+
     fn draw_once(&mut self, p: &Parts<'_>, source: Source) -> Result<()> {
         let samples = p.state.samples.clamp(1, 16);
         if p.state.discard || p.state.sample_mask & ((1 << samples) - 1) == 0 {
-            return Ok(());
-        }
-        if source.is_indexed() && p.index.is_none() {
             return Ok(());
         }
         let Some(draw) = self.prepare(p, source)? else { return Ok(()) };
@@ -280,7 +283,7 @@ impl Encoder {
             size: if is_points { 1.0 } else { s.line_width },
             area,
             contexts,
-            index: p.index.filter(|_| source.is_indexed()),
+            index: source.is_indexed().then(|| p.index.unwrap_or(self.no_indices())),
             source,
             condition: p.condition,
         };

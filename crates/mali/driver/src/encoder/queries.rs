@@ -92,10 +92,15 @@ impl Encoder {
                 self.write_word(at + 4, 0)?;
             }
         }
-        // What comes next sees the words.
+        // What comes next sees the words: commands on a query are in order without a barrier, and fragments add to it.
         match self.jobs {
             Some(_) => self.settle_all(),
-            None => self.queues.stream(Queue::Compute).settle(),
+            None => {
+                self.queues.stream(Queue::Compute).settle();
+                let mut waits = Waits::default();
+                waits[Queue::Fragment as usize] = mask_of(Queue::Compute);
+                self.order_queues(waits, Flush::default());
+            }
         }
         Ok(())
     }
