@@ -24,13 +24,36 @@ pub fn is_allowed(info: &ImageInfo) -> bool {
         && !info.flags.intersects(sparse | Create::ALIAS | Create::DISJOINT)
 }
 
-/// Whether an image of depth has a hierarchical buffer. Those with levels have none: Gen9 wants levels of whole blocks.
+/// Whether an image of depth has a hierarchical buffer. On Gen9, those with levels have none: it wants levels of whole blocks.
 /// source: Mesa, anv_image.c, "multi-LOD HiZ surface on Gen9"
-pub fn has_hierarchy(info: &ImageInfo) -> bool {
+pub fn has_hierarchy(generation: Generation, info: &ImageInfo) -> bool {
     is_allowed(info)
         && info.usage.contains(Usage::DEPTH_STENCIL_ATTACHMENT)
         && info.image_type == vk::ImageType::_2D
-        && info.levels == 1
+        && (info.levels == 1 || generation == Generation::Gen12)
+}
+
+/// Whether all units know the auxiliary surfaces of an image of depth, in all layouts: of one sample, on Gen9 unless it is read while it is
+/// written; on Gen12 if programs read it, and it is written through its hierarchy then.
+/// source: Mesa, anv_image.c (`want_hiz_wt_for_image`, `anv_layout_to_aux_state`), anv_private.h (`anv_can_sample_with_hiz`)
+pub fn is_depth_read_compressed(generation: Generation, info: &ImageInfo) -> bool {
+    let read_while_written = Usage::INPUT_ATTACHMENT | Usage::ATTACHMENT_FEEDBACK_LOOP_EXT;
+    has_hierarchy(generation, info)
+        && info.samples == 1
+        && match generation {
+            Generation::Gen9 => !info.usage.intersects(read_while_written),
+            Generation::Gen12 => info.usage.intersects(Usage::SAMPLED | Usage::INPUT_ATTACHMENT),
+        }
+}
+
+/// Whether cache lines of stencil are compressed (STC_CCS), which all units know in all layouts: of one sample on Gen12.
+/// source: Mesa, isl.c (`isl_surf_supports_ccs`), anv_image.c (`anv_layout_to_aux_state`)
+pub fn has_stencil_control(generation: Generation, info: &ImageInfo) -> bool {
+    generation == Generation::Gen12
+        && is_allowed(info)
+        && info.usage.contains(Usage::DEPTH_STENCIL_ATTACHMENT)
+        && info.image_type == vk::ImageType::_2D
+        && info.samples == 1
 }
 
 /// Whether an image has a multisample control surface: it may have one that the render cache writes and the sampler reads.
@@ -132,9 +155,11 @@ pub enum Depth {
 }
 
 impl Depth {
-    /// The state of an image in a layout.
-    pub fn of(layout: Api, usage: Usage) -> Depth {
+    /// The state of an image in a layout, whose auxiliary surfaces all units know or the depth unit alone.
+    pub fn of(layout: Api, usage: Usage, is_read_compressed: bool) -> Depth {
         match layout {
+            _ if is_read_compressed && begins(layout) => Depth::Plain,
+            _ if is_read_compressed => Depth::Compressed,
             Api::DEPTH_STENCIL_ATTACHMENT_OPTIMAL
             | Api::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL
             | Api::DEPTH_ATTACHMENT_OPTIMAL
@@ -247,7 +272,9 @@ mod tests {
             (Api::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT, sampled, Depth::Plain),
             (Api::RENDERING_LOCAL_READ, sampled, Depth::Plain),
         ] {
-            assert_eq!(Depth::of(layout, usage), right, "{layout:?} {usage:?}");
+            assert_eq!(Depth::of(layout, usage, false), right, "{layout:?} {usage:?}");
+            let everywhere = if begins(layout) { Depth::Plain } else { Depth::Compressed };
+            assert_eq!(Depth::of(layout, usage, true), everywhere, "{layout:?} {usage:?}");
         }
     }
 

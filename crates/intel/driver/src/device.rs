@@ -14,6 +14,7 @@ use tepui_vulkan_kit::slab::Part;
 use tepui_vulkan_kit::{Recycled, Slab};
 
 use crate::encoder::Templates;
+use crate::image::ConstantColours;
 use crate::kernel::{Bo, Kernel, PAGE_B, lock};
 use crate::meta::Meta;
 use crate::page_table::PageTable;
@@ -106,8 +107,8 @@ pub struct Device {
 const IDLE_BATCH: u64 = 64;
 /// Offset of the batch that makes units forget entries of the table of pages.
 const FORGETTING_BATCH: u64 = 128;
-/// Offset of zeros in it, which nothing writes.
-const ZERO_COLOUR: u64 = 2048;
+/// Offset of the colours of clear blocks that never change in it.
+const CONSTANT_COLOURS: u64 = 2048;
 /// Offset of the first batch in it, of less than 1,792 bytes.
 const START_BATCH: u64 = 256;
 
@@ -120,6 +121,7 @@ impl Device {
         let limits = Limits { chunk_b: CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
         let idle = Bo::new(&kernel, 1, Window::Data)?;
         idle.write(IDLE_BATCH, &MiBatchBufferEnd::default().pack().map_err(packet)?);
+        idle.write(CONSTANT_COLOURS, &ConstantColours::bytes());
         let page_table = match kernel.chip.generation {
             Generation::Gen9 => None,
             Generation::Gen12 => Some(PageTable::new(&kernel)?),
@@ -170,14 +172,14 @@ impl Device {
 
     /// Writes the batch that begins the context's work; returns its place. It is called once.
     pub fn start_batch(&self, bytes: &[u8]) -> (&Bo, u64) {
-        debug_assert!(START_BATCH + bytes.len() as u64 <= ZERO_COLOUR, "a long first batch");
+        debug_assert!(START_BATCH + bytes.len() as u64 <= CONSTANT_COLOURS, "a long first batch");
         self.idle.write(START_BATCH, bytes);
         (&self.idle, START_BATCH)
     }
 
-    /// Address of the colour of clear blocks, as a format and as words say it, of images that have none: zero.
-    pub fn zero_colour(&self) -> u64 {
-        self.idle.address + ZERO_COLOUR
+    /// Colours of clear blocks that never change.
+    pub fn constant_colours(&self) -> ConstantColours {
+        ConstantColours { address: self.idle.address + CONSTANT_COLOURS }
     }
 
     /// The batch that makes units forget entries of the table of pages; `None` if they know the table as it is.

@@ -231,8 +231,7 @@ impl Backend for Intel {
         info: &ImageInfo,
         addresses: &Addresses,
     ) -> Result<()> {
-        let no_colour = device.zero_colour();
-        let map = |table| image.map(table, info, addresses[0], no_colour);
+        let map = |table| image.map(table, info, addresses, device.constant_colours());
         device.page_table.as_ref().map_or(Ok(()), map)
     }
 

@@ -17,7 +17,7 @@ use crate::family::Intel;
 use crate::flush::Mode;
 use crate::format;
 use crate::graphics::Causes;
-use crate::image::Auxiliary;
+use crate::image::{Auxiliary, Control};
 use crate::surface::{self, Part, Role};
 
 /// The rendering that draws go to.
@@ -54,9 +54,7 @@ fn target(generation: Generation, a: &Attachment<Intel>) -> Result<RenderSurface
         .ok_or_else(|| Error::unsupported(format!("colour attachments of {}", a.format)))?;
     let part = Part {
         layout: &a.image.planes[a.plane].layout,
-        auxiliary: a.image.control().or(of_clears),
-        compressed_samples: a.image.has_compressed_pages(),
-        clear_colour: a.image.clear_colour(),
+        control: a.image.control_of(a.plane).or_else(|| of_clears.map(Control::of_colours)),
         address: a.addresses[a.plane],
         format: hw.number,
         levels: [a.level, 1],
@@ -118,12 +116,15 @@ impl Encoder {
         self.targets = Some(targets);
         self.graphics.causes |= Causes::RENDERING;
         self.prepare(Mode::Graphics, Partition::Plain)?;
-        let fast = self.fast_clear_of_depth(r)?;
+        let [fast_depth, fast_stencil] = self.fast_clears_of_depth(r)?;
         self.depth_and_stencil(r.depth.as_ref(), r.stencil.as_ref())?;
         let mut clears = clear::Clear::of_loads(r);
         clears.colours &= !fast_colours;
-        if fast {
+        if fast_depth {
             clears.depth = None;
+        }
+        if fast_stencil {
+            clears.stencil = None;
         }
         if clears.is_empty() {
             return Ok(());

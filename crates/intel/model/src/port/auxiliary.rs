@@ -31,12 +31,15 @@ const TILE_BYTES: u64 = 4096;
 /// Side in pixels of the tiles of [`AuxiliaryPlane::clear_blocks`].
 const SIDE: u32 = tepui_raster::TILE_SIDE as u32;
 
+/// The format of stencil buffers as surfaces, R8_UINT. source: Mesa, isl.h
+pub(crate) const STENCIL: u32 = 0x142;
+
 /// Kinds of auxiliary surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuxiliaryKind {
     /// For colour images.
     Ccs,
-    /// For colour images on Gen12, found through the table.
+    /// For colour images on Gen12, and for depth that is written through its hierarchy; found through the table.
     InTable,
     /// For samples of colour images.
     Mcs {
@@ -80,21 +83,16 @@ pub(crate) struct AuxiliaryPlane {
 impl Auxiliary {
     /// The auxiliary surface that a surface state names; on Gen12 with the address of the table that maps to it.
     ///
-    /// Assumption: the CCS of depth and stencil buffers can be ignored, as their texels are always written.
+    /// Assumption: the CCS of a stencil buffer can be ignored, as it has no clear blocks.
     pub fn of(state: &RenderSurfaceState, samples: u32, table: u64) -> Option<Auxiliary> {
         use AuxiliarySurfaceMode as Mode;
         if state.auxiliary_surface_base_address == 0 {
-            let is_colour = state.auxiliary_surface_mode == Mode::AuxCcsE
-                && !state.depth_stencil_resource
-                && samples == 1;
+            let compresses = state.auxiliary_surface_mode == Mode::AuxCcsE && samples == 1;
+            let is_stencil = state.depth_stencil_resource && state.surface_format == STENCIL;
             let in_tiles = state.tile_mode == TileMode::Ymajor && state.tiled_resource_mode == 0;
-            return (table != 0 && is_colour && in_tiles).then_some(Auxiliary {
-                kind: AuxiliaryKind::InTable,
-                base: table,
-                pitch: 0,
-                qpitch: 4 * u64::from(state.surface_qpitch),
-                keeps_plain: false,
-            });
+            let qpitch = 4 * u64::from(state.surface_qpitch);
+            return (table != 0 && compresses && !is_stencil && in_tiles)
+                .then(|| Auxiliary::in_table(table, qpitch));
         }
         let kind = match (state.auxiliary_surface_mode, samples) {
             (Mode::AuxCcsD | Mode::AuxCcsE, 1) => AuxiliaryKind::Ccs,
@@ -117,6 +115,17 @@ impl Auxiliary {
                 AuxiliaryKind::Ccs | AuxiliaryKind::InTable | AuxiliaryKind::Hiz => rows / 4,
             },
         })
+    }
+
+    /// The CCS that a table maps to, with the rows of the image per layer.
+    pub fn in_table(table: u64, qpitch: u64) -> Auxiliary {
+        Auxiliary {
+            kind: AuxiliaryKind::InTable,
+            base: table,
+            pitch: 0,
+            qpitch,
+            keeps_plain: false,
+        }
     }
 
     /// The HiZ buffer at an address, with its pitch in bytes and the rows of pixels per layer.
