@@ -281,12 +281,14 @@ impl AuxiliaryKind {
     }
 }
 
-/// The MCS value of a pixel whose samples are all in their own slices.
+/// The MCS value of a pixel whose samples are all in their own slices: entries are as wide as the number of a slice.
+///
+/// source: Mesa, blorp_clear.c (`get_mcs_ambiguate_pixel`); BDW PRM volume 5, "Compressed Multisample Surfaces"
 pub(crate) fn own_slices(samples: u32) -> u64 {
     match samples {
         2 => 0b10,
         4 => 0xe4,
-        8 => 0x7654_3210,
+        8 => 0xfa_c688,
         _ => 0xfedc_ba98_7654_3210,
     }
 }
@@ -296,6 +298,7 @@ pub(crate) fn slice(samples: u32, mcs: u64, sample: u32) -> u32 {
     let bits = match samples {
         2 => 1,
         4 => 2,
+        8 => 3,
         _ => 4,
     };
     (mcs >> (bits * (sample & 15)) & ((1 << bits) - 1)) as u32 & (samples - 1)
@@ -654,6 +657,8 @@ mod tests {
         for samples in [2, 4, 8, 16] {
             assert!(!is_clear_pixel(samples, own_slices(samples)));
             assert!(is_clear_pixel(samples, u64::MAX));
+            let own = own_slices(samples);
+            assert!((0..samples).all(|sample| slice(samples, own, sample) == sample), "{samples}");
         }
     }
 }

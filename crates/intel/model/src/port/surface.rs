@@ -198,6 +198,10 @@ pub(crate) struct Image {
     pub target_level: u32,
     /// Number of levels from there on.
     pub levels: u32,
+    /// Smallest level of detail of the sampler, from that level on.
+    ///
+    /// Assumption: Resource Min LOD counts from the surface's first level, as Surface Min LOD does, and is applied after the sampler's range.
+    pub min_lod: f32,
     /// Pitch in bytes, of rows of texels or of tiles.
     pub pitch: u64,
     /// Distance of layers in rows.
@@ -465,6 +469,7 @@ impl Image {
             level: state.surface_min_lod,
             target_level: state.mip_count_lod,
             levels: state.mip_count_lod + 1,
+            min_lod: (state.resource_min_lod - state.surface_min_lod as f32).max(0.0),
             pitch: u64::from(state.surface_pitch) + 1,
             // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): 3D stencil has twice the pitch.
             qpitch: match (tiling, three) {

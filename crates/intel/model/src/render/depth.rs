@@ -97,6 +97,7 @@ fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) 
         level: depth.lod,
         target_level: depth.lod,
         levels: depth.lod + 1,
+        min_lod: 0.0,
         pitch: u64::from(depth.surface_pitch) + 1,
         qpitch: 4 * u64::from(depth.surface_qpitch),
         align: [1; 2],
