@@ -243,10 +243,20 @@ fn control_bits(generation: Generation) -> u32 {
     }
 }
 
-/// Size of the rectangle that an operation draws for an image of texels of so many bytes: parts of the image are pixels.
+/// Size of the rectangle that an operation draws for an image of texels of so many bytes and samples: parts of the image are pixels.
 /// source: Mesa, blorp_clear.c (`get_fast_clear_rect`)
-pub fn operation_rectangle(generation: Generation, size: [u32; 2], element_b: u32) -> [u32; 2] {
-    let align = [32 / element_b * 16, 4 * 32 / control_bits(generation)];
+pub fn operation_rectangle(
+    generation: Generation,
+    size: [u32; 2],
+    element_b: u32,
+    samples: u32,
+) -> [u32; 2] {
+    let align = match samples {
+        1 => [32 / element_b * 16, 4 * 32 / control_bits(generation)],
+        2 | 4 => [16, 4],
+        8 => [4, 4],
+        _ => [2, 4],
+    };
     [0, 1].map(|k| size[k].next_multiple_of(align[k]) / (align[k] / 2))
 }
 
@@ -289,11 +299,15 @@ mod tests {
     fn operations_draw_parts_of_images_as_pixels() {
         // source: IVB PRM volume 2, part 1, "MCS Buffer for Render Target(s)", as Mesa cites it: texels of 4 bytes are cleared in units
         // of 128 by 64, and scaled by 64 by 32; Gen12 has half the rows.
-        let size = operation_rectangle(Generation::Gen9, [1920, 1080], 4);
+        let size = operation_rectangle(Generation::Gen9, [1920, 1080], 4, 1);
         assert_eq!(size, [1920 / 64, 1088 / 32]);
-        assert_eq!(operation_rectangle(Generation::Gen12, [1920, 1080], 4), [30, 1088 / 16]);
-        assert_eq!(operation_rectangle(Generation::Gen12, [1, 1], 16), [2, 2]);
-        assert_eq!(operation_rectangle(Generation::Gen12, [513, 33], 1), [1024 / 256, 64 / 16]);
+        let of = |size, element_b| operation_rectangle(Generation::Gen12, size, element_b, 1);
+        assert_eq!(of([1920, 1080], 4), [30, 1088 / 16]);
+        assert_eq!(of([1, 1], 16), [2, 2]);
+        assert_eq!(of([513, 33], 1), [1024 / 256, 64 / 16]);
+        // source: as above, "MSAA Compression": 1/8, 1/2 and all of the width, half of the height, of two by two blocks.
+        let of = |samples| operation_rectangle(Generation::Gen9, [70, 50], 4, samples);
+        assert_eq!([2, 4, 8, 16].map(of), [[10, 26], [10, 26], [36, 26], [70, 26]]);
     }
 
     #[test]

@@ -7,19 +7,20 @@ use tepui_intel_chips::{Chip, Generation};
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::sampler::SamplerState;
 use tepui_ir::Stage;
-use tepui_vulkan::{Error, Result};
+use tepui_vulkan::Result;
 use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::slab::Part;
 use tepui_vulkan_kit::{Recycled, Slab};
 
-use crate::encoder::Templates;
 use crate::image::ConstantColours;
 use crate::kernel::{Bo, Kernel, PAGE_B, lock};
 use crate::meta::Meta;
+use crate::packets::packet;
 use crate::page_table::PageTable;
 use crate::pool::{Piece, Pool};
 use crate::space::Window;
+use crate::templates::Templates;
 
 /// Bytes of a chunk of upload memory, and of a block of binding tables, whose pointers have 16 bits.
 pub const CHUNK_B: u64 = 64 << 10;
@@ -128,8 +129,8 @@ impl Device {
         };
         let bindless = Pool::new(&kernel, Window::Bindless, CHUNK_B, STATE_B);
         // The first one: handles of null descriptors are 0.
-        let null_surface = bindless.place(&crate::descriptor::null_state(), 0)?;
-        let device = Arc::new(Device {
+        let null_surface = bindless.place(&crate::states::null_state(), 0)?;
+        Ok(Arc::new(Device {
             code: Pool::new(&kernel, Window::Code, 1 << 20, CODE_ALIGN),
             samplers: Pool::new(&kernel, Window::Dynamic, CHUNK_B, SAMPLER_ALIGN),
             borders: Pool::new(&kernel, Window::Dynamic, CHUNK_B, BORDER_ALIGN),
@@ -145,9 +146,7 @@ impl Device {
             page_table,
             known_version: Mutex::new(0),
             kernel,
-        });
-        crate::encoder::start(&device)?;
-        Ok(device)
+        }))
     }
 
     /// The chip.
@@ -283,9 +282,4 @@ fn scratch_ids(chip: &Chip, stage: Stage) -> u32 {
         (Generation::Gen12, Stage::Vertex | Stage::TessEvaluation) => 546,
         (Generation::Gen12, _) => 336,
     }
-}
-
-/// An error of a value that does not fit into its packet.
-pub fn packet(p: tepui_packets::Problem) -> Error {
-    Error::new(tepui_vulkan::vk::Result::ERROR_UNKNOWN, p.to_string())
 }

@@ -58,7 +58,7 @@ impl Plane {
         let size = self.layout.size_B;
         let pages = table.map(address, address + control.offset, size, format)?;
         let is_mapped = pages.is_some();
-        let clear_colour = match control.clear_offset {
+        let clear_colour = match self.auxiliary.as_ref().map_or(0, |a| a.clear_offset) {
             0 => colour,
             offset => address + offset,
         };
@@ -396,9 +396,14 @@ impl Image {
                 size = size.max(at + surface.size_B);
                 let offset = at - plane.offset;
                 let mut clear_offset = 0;
-                let is_control = matches!(surface.what, AuxKind::CcsOfPages | AuxKind::Ccs);
-                // Those that share an image know no colour, and stencil has none.
-                if is_control && plane.layout.kind == ImageKind::Colour && !is_shared {
+                let has_colour = match surface.what {
+                    AuxKind::CcsOfPages | AuxKind::Ccs => plane.layout.kind == ImageKind::Colour,
+                    // On Gen9 it is zero, as surface states say.
+                    AuxKind::Mcs => generation == Generation::Gen12,
+                    AuxKind::Hiz => false,
+                };
+                // Those that share an image know no colour.
+                if has_colour && !is_shared {
                     // The colour in the image's format, and that of its texels as words.
                     clear_offset = size - plane.offset;
                     size += 2 * CLEAR_COLOUR_B;
@@ -481,11 +486,7 @@ impl Image {
         let colour = || p.mapped().map(|m| Clear::At(m.clear_colour));
         let (auxiliary, clear) = match p.layout.kind {
             ImageKind::Colour if plane > 0 => return None,
-            // The sampler finds the colours of clear samples in surface states.
-            ImageKind::Colour => {
-                let clear = colour().filter(|_| self.page_control().is_some());
-                (self.control()?, clear)
-            }
+            ImageKind::Colour => (self.control()?, colour()),
             ImageKind::Depth if !self.is_depth_read_compressed() => return None,
             ImageKind::Depth => match &p.pages {
                 Some(pages) => (pages, colour()),

@@ -20,13 +20,14 @@ use tepui_vulkan::state::Groups;
 use tepui_vulkan::{Result, vk};
 
 use super::Encoder;
-use super::hardware::{Partition, mocs};
+use super::state::Partition;
 use crate::compression::{Depth, DepthOperation, begins};
-use crate::device::packet;
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, of_dependency};
 use crate::graphics::{Causes, Effect};
 use crate::image::Image;
+use crate::mocs::mocs;
+use crate::packets::packet;
 use crate::space;
 
 /// The kind of a depth buffer that is not there, and of one of two dimensions. source: genxml, SURFTYPE

@@ -18,10 +18,9 @@ use tepui_vulkan_meta::{
 };
 
 use super::Encoder;
-use super::bindings::PushedSets;
 use super::draw::Parts;
+use super::state::PushedSets;
 use crate::bind::{META_RECORD_B, META_STATES_B};
-use crate::descriptor::{RECORDS, STATE_B, STATES, State, pack};
 use crate::device::Device;
 use crate::family::Intel;
 use crate::flush::Flush;
@@ -29,8 +28,9 @@ use crate::format::{self, IDENTITY};
 use crate::graphics::Causes;
 use crate::graphics::vertex::RECTANGLES;
 use crate::programs::Programs;
-use crate::shader::Variant;
+use crate::states::{RECORDS, STATE_B, STATES, State, pack};
 use crate::surface::{Part, Role, channels, of_part};
+use crate::variant::Variant;
 
 /// A rectangle that a fragment program draws in the current rendering.
 pub struct DrawnRectangle<'a> {

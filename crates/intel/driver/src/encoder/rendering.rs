@@ -10,36 +10,15 @@ use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::clear;
 
 use super::Encoder;
-use super::hardware::Partition;
+use super::state::{Partition, Targets};
 use crate::compression::may_be_clear;
-use crate::device::packet;
 use crate::family::Intel;
 use crate::flush::Mode;
 use crate::format;
 use crate::graphics::Causes;
 use crate::image::{Auxiliary, Control};
+use crate::packets::packet;
 use crate::surface::{self, Part, Role};
-
-/// The rendering that draws go to.
-#[derive(Clone, Debug)]
-pub struct Targets {
-    /// Pixels that are rendered.
-    pub area: vk::Rect2D,
-    /// Addresses of the surface states of colour attachments; that of nothing where there is none.
-    pub states: [u64; MAX_COLOURS],
-    /// Attachments that there are, a bit each.
-    pub colours: u8,
-    /// There is a depth attachment.
-    pub depth: bool,
-    /// The depth attachment has floats.
-    pub float_depth: bool,
-    /// There is a stencil attachment.
-    pub stencil: bool,
-    /// Address of the surface state of no attachment, of the size of the rendering.
-    pub nothing: u64,
-    /// Addresses of the surface states by location of fragment outputs, once a draw has found them.
-    pub by_location: Option<[u64; MAX_COLOURS]>,
-}
 
 /// The control surface of an attachment's blocks that may have any clear colour.
 pub(super) fn clear_control(a: &Attachment<Intel>) -> Option<&Auxiliary> {
@@ -119,6 +98,8 @@ impl Encoder {
         let [fast_depth, fast_stencil] = self.fast_clears_of_depth(r)?;
         self.depth_and_stencil(r.depth.as_ref(), r.stencil.as_ref())?;
         let mut clears = clear::Clear::of_loads(r);
+        // The other layers of attachments whose first one is clear.
+        let others = clear::Clear { colours: fast_colours, depth: None, stencil: None, ..clears };
         clears.colours &= !fast_colours;
         if fast_depth {
             clears.depth = None;
@@ -126,11 +107,20 @@ impl Encoder {
         if fast_stencil {
             clears.stencil = None;
         }
+        let layers = r.layers.max(1);
+        let later = r.view_mask & !1;
+        if fast_colours != 0 && (later != 0 || r.view_mask == 0 && layers > 1) {
+            let rect = vk::ClearRect {
+                rect: r.area,
+                base_array_layer: 1,
+                layer_count: layers.saturating_sub(1),
+            };
+            clear::rectangle(self, &others, &rect, samples(r), later, None)?;
+        }
         if clears.is_empty() {
             return Ok(());
         }
-        let rect =
-            vk::ClearRect { rect: r.area, base_array_layer: 0, layer_count: r.layers.max(1) };
+        let rect = vk::ClearRect { rect: r.area, base_array_layer: 0, layer_count: layers };
         clear::rectangle(self, &clears, &rect, samples(r), r.view_mask, None)
     }
 }
