@@ -239,6 +239,8 @@ pub struct ViewSpec {
     pub levels: [u32; 2],
     /// First layer and number of layers.
     pub layers: [u32; 2],
+    /// Smallest level of detail, from the image's first level on, if the view has one.
+    pub min_lod: Option<f32>,
 }
 
 impl ViewSpec {
@@ -250,6 +252,7 @@ impl ViewSpec {
             swizzle: [vk::ComponentSwizzle::IDENTITY; 4],
             levels: [0, spec.levels],
             layers: [0, spec.layers],
+            min_lod: None,
         }
     }
 }
@@ -583,7 +586,8 @@ impl Gpu {
         view: ViewSpec,
     ) -> Result<vk::ImageView> {
         let [r, g, b, a] = view.swizzle;
-        let create = vk::ImageViewCreateInfo::default()
+        let mut least = vk::ImageViewMinLodCreateInfoEXT::default();
+        let mut create = vk::ImageViewCreateInfo::default()
             .image(image)
             .view_type(view.shape.view_type())
             .format(view.format)
@@ -599,6 +603,11 @@ impl Gpu {
                 base_array_layer: view.layers[0],
                 layer_count: view.layers[1],
             });
+        if let Some(min_lod) = view.min_lod {
+            self.require(ext::image_view_min_lod::NAME)?;
+            least = least.min_lod(min_lod);
+            create = create.push_next(&mut least);
+        }
         // SAFETY: the image is live and bound to memory.
         let view =
             unsafe { self.device.create_image_view(&create, None) }.during("vkCreateImageView")?;
