@@ -678,11 +678,14 @@ mod tests {
             // Samples share the ranges of their pixel.
             let many = Image::new(generation, &ImageInfo { samples: 4, ..of }).unwrap();
             assert_eq!(many.hierarchy().unwrap().surface, s);
-            // Stencil comes before, and has none.
+            // Stencil comes before, and has a control surface of its own on Gen12.
             let format = Format::D32_SFLOAT_S8_UINT;
             let both = Image::new(generation, &ImageInfo { format, ..of }).unwrap();
             let (a, b) = (both.hierarchy().unwrap(), &both.planes[1]);
-            assert!(a.offset >= b.offset + b.layout.size_B && b.auxiliary.is_none());
+            assert!(a.offset >= b.offset + b.layout.size_B);
+            assert_eq!(b.auxiliary.is_some(), generation == Generation::Gen12);
+            let align = if b.auxiliary.is_some() { TABLE_PAGE_B } else { ALIGNMENT };
+            assert!(b.offset.is_multiple_of(align), "{}", b.offset);
             assert_eq!(both.clear_depth(), 0.0);
         }
     }
@@ -795,7 +798,7 @@ mod tests {
         assert!(both(4096, 0x10000).is_err() && both(0, 0x4000).is_err());
         assert!(both(0, 0x8140).is_err() && of(modifier, plane(0, 512)).is_err());
         let shared = of(modifier, None).unwrap();
-        assert_eq!((shared.alignment(), shared.clear_colour()), (64 << 10, None));
+        assert_eq!((shared.alignment(), shared.control_of(0).is_none()), (64 << 10, true));
         let best = |info: &ImageInfo, list: &[u64]| best_modifier(Generation::Gen12, info, list);
         assert_eq!(best(&plain, &[0, vendor | 2, modifier]), Some(modifier));
         let many = ImageInfo { levels: 2, ..plain };

@@ -62,10 +62,14 @@ fn shaders(sampler: &str, expr: &str) -> Vec<Shader> {
 /// A texel, and one at a coordinate.
 const BOTH: &str = "vec4(texelFetch(t, ivec2(p.xy), 0).xy, textureLod(t, q.xy, 0.0).xy)";
 
+/// As [`BOTH`], of images with one component.
+const BOTH_OF_ONE: &str =
+    "vec4(texelFetch(t, ivec2(p.xy), 0).x, textureLod(t, q.xy, 0.0).x, 0.0, 0.0)";
+
 /// Depth that is cleared, drawn to and read.
 fn depth(name: &'static str, format: vk::Format, clear: f32) -> Case {
     let about = "depth is cleared, drawn to and read";
-    Case::new(format!("cleared/{name}"), about, shaders("sampler2D", BOTH), move |bench| {
+    Case::new(format!("cleared/{name}"), about, shaders("sampler2D", BOTH_OF_ONE), move |bench| {
         let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
         let depth = bench.gpu.image(attachment(format, usage))?;
         let mut state = mesh_state();
@@ -106,8 +110,7 @@ fn depth(name: &'static str, format: vk::Format, clear: f32) -> Case {
 /// Stencil that is cleared, counted and read.
 fn stencil() -> Case {
     let about = "stencil is cleared, counted and read";
-    let expr = "vec4(texelFetch(t, ivec2(p.xy), 0).x, textureLod(t, q.xy, 0.0).x, 0.0, 0.0)";
-    Case::new("cleared/stencil", about, shaders("usampler2D", expr), move |bench| {
+    Case::new("cleared/stencil", about, shaders("usampler2D", BOTH_OF_ONE), move |bench| {
         let format = vk::Format::S8_UINT;
         let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
         let image = bench.gpu.image(attachment(format, usage))?;

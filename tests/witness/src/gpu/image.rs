@@ -150,9 +150,11 @@ impl ImageSpec {
 
     fn aspect(&self) -> vk::ImageAspectFlags {
         match self.format {
-            vk::Format::D16_UNORM | vk::Format::D32_SFLOAT | vk::Format::D32_SFLOAT_S8_UINT => {
-                vk::ImageAspectFlags::DEPTH
-            }
+            vk::Format::D16_UNORM
+            | vk::Format::X8_D24_UNORM_PACK32
+            | vk::Format::D32_SFLOAT
+            | vk::Format::D24_UNORM_S8_UINT
+            | vk::Format::D32_SFLOAT_S8_UINT => vk::ImageAspectFlags::DEPTH,
             vk::Format::S8_UINT => vk::ImageAspectFlags::STENCIL,
             _ => vk::ImageAspectFlags::COLOR,
         }
@@ -170,7 +172,7 @@ impl ImageSpec {
     /// All aspects: what barriers and attachments name.
     fn aspects(&self) -> vk::ImageAspectFlags {
         match self.format {
-            vk::Format::D32_SFLOAT_S8_UINT => {
+            vk::Format::D24_UNORM_S8_UINT | vk::Format::D32_SFLOAT_S8_UINT => {
                 vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL
             }
             _ => self.aspect(),
