@@ -15,6 +15,11 @@ mod intel;
 const HIERARCHIES: &str = "depth buffers with a hierarchy";
 const COMPRESSED: &str = "depth buffers with compressed cache lines";
 const SAMPLES: &str = "surface states with compressed cache lines of samples";
+const WRITTEN_THROUGH: &str = "depth buffers that are written through their hierarchy";
+const STENCIL_LINES: &str = "stencil buffers with compressed cache lines";
+const READ_HIERARCHIES: &str = "surface states of depth with a hierarchy";
+const READ_DEPTHS: &str = "surface states of depth or stencil with compressed cache lines";
+const STENCIL_CLEARS: &str = "clears of stencil by operations";
 const CLEARS: &str = "fast clears of depth";
 const RESOLVES: &str = "resolves of depth";
 const AMBIGUATIONS: &str = "ambiguations of hierarchies";
@@ -53,7 +58,14 @@ fn count(record: &Record, seen: &mut Seen) {
                 add(HIERARCHIES, is_set("Hierarchical Depth Buffer Enable"));
                 add(COMPRESSED, is_set("Depth Buffer Compression Enable"));
             }
+            "3DSTATE_HIER_DEPTH_BUFFER" => {
+                add(WRITTEN_THROUGH, is_set("Hierarchical Depth Buffer Write Thru Enable"));
+            }
+            "3DSTATE_STENCIL_BUFFER" => {
+                add(STENCIL_LINES, is_set("Stencil Compression Enable"));
+            }
             "3DSTATE_WM_HZ_OP" => {
+                add(STENCIL_CLEARS, is_set("Stencil Buffer Clear Enable"));
                 add(CLEARS, is_set("Depth Buffer Clear Enable"));
                 add(RESOLVES, is_set("Depth Buffer Resolve Enable"));
                 add(AMBIGUATIONS, is_set("Hierarchical Depth Buffer Resolve Enable"));
@@ -73,9 +85,13 @@ fn count(record: &Record, seen: &mut Seen) {
             "RENDER_SURFACE_STATE" => {
                 let mode = text(d, "Auxiliary Surface Mode");
                 let of_pages = is_set("Clear Value Address Enable");
+                let is_depth = is_set("Depth Stencil Resource");
+                add(READ_HIERARCHIES, mode == "AUX_HIZ");
+                add(READ_DEPTHS, is_depth && mode == "AUX_CCS_E");
+                let of_pages = of_pages && !is_depth;
                 let is_samples = mode == "AUX_MCS_LCE";
-                let is_control =
-                    is_samples || matches!(&mode[..], "AUX_CCS_D" | "AUX_CCS_E") && !of_pages;
+                let is_control = is_samples
+                    || matches!(&mode[..], "AUX_CCS_D" | "AUX_CCS_E") && !of_pages && !is_depth;
                 add(SAMPLES, is_samples);
                 add(CONTROLS, is_control);
                 add(LINES, is_control && mode == "AUX_CCS_E");
@@ -115,14 +131,56 @@ fn counts(gpu: &str, name: &str, cases: &[&str], debug: &str) -> BTreeMap<&'stat
     seen.counts
 }
 
+fn of(all: &BTreeMap<&'static str, u32>, what: &str) -> u32 {
+    all.get(what).copied().unwrap_or(0)
+}
+
+/// Depth and stencil that programs read: nothing is resolved, in any layout.
+fn check_reads(gpu: &str) {
+    let is_gen12 = gpu == "tgl";
+    for layouts in ["optimal", "general"] {
+        let counts = |case: &str| {
+            let name = format!("{layouts}-{}", case.replace('/', "-"));
+            counts(gpu, &name, &["--layouts", layouts, case], "")
+        };
+        for case in ["cleared/depth32", "cleared/depth24_stencil"] {
+            let depth = counts(case);
+            // The image's begin, and a clear to the depth of clear blocks.
+            assert_eq!(of(&depth, CLEARS), 1, "{gpu} {layouts} {case} {depth:?}");
+            assert_eq!(of(&depth, AMBIGUATIONS), 1, "{gpu} {layouts} {case} {depth:?}");
+            assert_eq!(of(&depth, RESOLVES), 0, "{gpu} {layouts} {case} {depth:?}");
+            let reads = [READ_HIERARCHIES, READ_DEPTHS].map(|what| of(&depth, what) > 0);
+            assert_eq!(reads, [!is_gen12, is_gen12], "{gpu} {layouts} {case} {depth:?}");
+            assert_eq!(of(&depth, WRITTEN_THROUGH) > 0, is_gen12, "{gpu} {layouts} {depth:?}");
+        }
+        let other = counts("cleared/depth32_other");
+        assert_eq!([CLEARS, RESOLVES].map(|what| of(&other, what)), [0, 0], "{gpu} {other:?}");
+        // The clear of a rendering; on Gen12 that at the image's begin, too.
+        let stencil = counts("cleared/stencil");
+        let right = if is_gen12 { 2 } else { 1 };
+        assert_eq!(of(&stencil, STENCIL_CLEARS), right, "{gpu} {layouts} {stencil:?}");
+        let lines = [STENCIL_LINES, READ_DEPTHS].map(|what| of(&stencil, what) > 0);
+        assert_eq!(lines, [is_gen12; 2], "{gpu} {layouts} {stencil:?}");
+        // Clear samples, and the first of several layers.
+        for case in ["cleared/samples_zero", "cleared/layers_zero"] {
+            let colours = counts(case);
+            assert!(of(&colours, COLOUR_CLEARS) > 0, "{gpu} {layouts} {case} {colours:?}");
+            assert_eq!(of(&colours, COLOUR_RESOLVES), 0, "{gpu} {layouts} {case} {colours:?}");
+        }
+        let samples = counts("cleared/samples");
+        assert_eq!(of(&samples, COLOUR_CLEARS) > 0, is_gen12, "{gpu} {layouts} {samples:?}");
+    }
+}
+
 fn check(gpu: &str) {
     let optimal = |name: &str, case: &str| counts(gpu, name, &["--layouts", "optimal", case], "");
-    // Cleared once to the depth of clear blocks, and read by a copy: an ambiguation before, a resolve after.
+    // An input attachment, cleared once to the depth of clear blocks, and read by a copy: on Gen9 an ambiguation before, a resolve
+    // after.
     let depth = optimal("depth", "passes/layers_depth32");
-    let of = |all: &BTreeMap<_, u32>, what| all.get(what).copied().unwrap_or(0);
     assert_eq!(of(&depth, CLEARS), 3, "{gpu} {depth:?}");
     assert!(of(&depth, HIERARCHIES) >= 2, "{gpu} {depth:?}");
-    assert!(of(&depth, RESOLVES) >= 3 && of(&depth, AMBIGUATIONS) >= 3, "{gpu} {depth:?}");
+    assert!(of(&depth, AMBIGUATIONS) >= 3, "{gpu} {depth:?}");
+    assert_eq!(of(&depth, RESOLVES) >= 3, gpu == "skl", "{gpu} {depth:?}");
     // On Gen12 cache lines are compressed under the hierarchy and the control surface of samples.
     let with_pages = if gpu == "tgl" { of(&depth, HIERARCHIES) } else { 0 };
     assert_eq!(of(&depth, COMPRESSED), with_pages, "{gpu} {depth:?}");
@@ -159,22 +217,44 @@ fn check(gpu: &str) {
     assert!(compressed >= 8, "{gpu} {general:?}");
     assert_eq!(of(&general, COLOUR_RESOLVES), 0, "{gpu} {general:?}");
     // Nothing is compressed if that is asked for.
-    let cases = ["--layouts", "optimal", "target/several_compressed", "passes/depth_resolved"];
+    let cases = [
+        "--layouts",
+        "optimal",
+        "target/several_compressed",
+        "passes/depth_resolved",
+        "cleared/depth32",
+        "cleared/stencil",
+        "cleared/samples",
+    ];
     let plain = counts(gpu, "plain", &cases, "nocompress");
-    let of_plain = [HIERARCHIES, CLEARS, CONTROLS, PAGES, COLOUR_CLEARS, CONTROL_CLEARS];
-    assert_eq!(of_plain.map(|what| of(&plain, what)), [0; 6], "{gpu} {plain:?}");
-    // In the general layout, other commands reach the depths, too.
-    let general = counts(gpu, "general", &["passes/layers_depth32"], "");
-    let of_depth = [HIERARCHIES, CLEARS, RESOLVES, AMBIGUATIONS].map(|what| of(&general, what));
-    assert_eq!(of_depth, [0; 4], "{gpu} {general:?}");
+    let of_plain = [
+        HIERARCHIES,
+        CLEARS,
+        CONTROLS,
+        PAGES,
+        COLOUR_CLEARS,
+        CONTROL_CLEARS,
+        STENCIL_LINES,
+        READ_DEPTHS,
+        READ_HIERARCHIES,
+    ];
+    assert_eq!(of_plain.map(|what| of(&plain, what)), [0; 9], "{gpu} {plain:?}");
+    // In the general layout, other commands reach the depths of an input attachment, too, on Gen9.
+    if gpu == "skl" {
+        let general = counts(gpu, "general", &["passes/layers_depth32"], "");
+        let of_depth = [HIERARCHIES, CLEARS, RESOLVES, AMBIGUATIONS].map(|what| of(&general, what));
+        assert_eq!(of_depth, [0; 4], "{gpu} {general:?}");
+    }
 }
 
 #[test]
 fn images_are_compressed_on_skylake() {
     check("skl");
+    check_reads("skl");
 }
 
 #[test]
 fn images_are_compressed_on_tiger_lake() {
     check("tgl");
+    check_reads("tgl");
 }

@@ -52,6 +52,50 @@ impl Span {
     }
 }
 
+/// Number of general registers of an operand whose bytes are told apart.
+const TOLD_REGISTERS: usize = 4;
+
+/// The bytes of consecutive general registers that an operand touches.
+///
+/// source: Intel Graphics Compiler, RegDeps.cpp (`setSrcRegion`, `setDstRegion`): its dependencies are between bytes
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Bytes {
+    /// The first register.
+    first: u8,
+    /// Bytes of each register, a bit each; no bits at all for operands that are longer or whose bytes are not told apart: all.
+    masks: [u32; TOLD_REGISTERS],
+}
+
+impl Bytes {
+    /// Elements at offsets in bytes from a byte of a register.
+    fn new(
+        first: u8,
+        byte: u8,
+        element_bytes: usize,
+        offsets: impl Iterator<Item = usize>,
+    ) -> Bytes {
+        let mut masks = [0u32; TOLD_REGISTERS];
+        for offset in offsets {
+            for at in (usize::from(byte) + offset..).take(element_bytes) {
+                let Some(mask) = masks.get_mut(at / REGISTER_BYTES) else {
+                    return Bytes::default();
+                };
+                *mask |= 1 << (at % REGISTER_BYTES);
+            }
+        }
+        Bytes { first, masks }
+    }
+
+    /// The bytes of a register of the operand.
+    fn of(&self, register: u8) -> u32 {
+        if self.masks == [0; TOLD_REGISTERS] {
+            return u32::MAX;
+        }
+        let mask = self.masks.get(usize::from(register.wrapping_sub(self.first)));
+        mask.copied().unwrap_or(0)
+    }
+}
+
 /// Use of the accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct AccumulatorUse {
@@ -75,6 +119,8 @@ pub struct Access {
     pub reads: [Span; 3],
     /// General registers of the destination; of messages, the response.
     pub writes: Span,
+    /// Bytes of the sources and of the destination, of instructions that are no messages.
+    pub bytes: [Bytes; 4],
     /// Sources at addresses in a0: which registers they read is not known from the instruction.
     pub indirect_reads: bool,
     /// The destination is at an address in a0.
@@ -132,6 +178,18 @@ impl Access {
         access
     }
 
+    /// Bytes of a general register that are read.
+    pub fn read_bytes(&self, register: u8) -> u32 {
+        let has = |span: &Span| span.registers().contains(&usize::from(register));
+        let bytes = self.reads.iter().zip(&self.bytes).filter(|(span, _)| has(span));
+        bytes.fold(0, |all, (_, bytes)| all | bytes.of(register))
+    }
+
+    /// Bytes of a general register that are written.
+    pub fn written_bytes(&self, register: u8) -> u32 {
+        self.bytes[3].of(register)
+    }
+
     /// Mask of the general registers that are read.
     pub fn read_mask(&self) -> u128 {
         self.reads.iter().fold(0, |mask, span| mask | span.mask())
@@ -184,6 +242,15 @@ fn source(inst: &Inst, n: usize, src: &Src, access: &mut Access) {
         Location::Direct { register: Register::General(first), byte } => {
             access.reads[n] =
                 Span::new(first, (usize::from(byte) + bytes).div_ceil(REGISTER_BYTES));
+            if let (false, Region::Rows { vertical, width, horizontal }) =
+                (inst.opcode == Opcode::Pln, src.region)
+            {
+                let (width, size) = (usize::from(width).max(1), src.ty.bytes());
+                let [vertical, horizontal] = [vertical, horizontal].map(usize::from);
+                let offsets =
+                    (0..exec_size).map(|k| (k / width * vertical + k % width * horizontal) * size);
+                access.bytes[n] = Bytes::new(first, byte, size, offsets);
+            }
         }
         Location::Direct { register: Register::Architecture(arf, number), byte } => match arf {
             Arf::Address => access.reads_address = true,
@@ -225,6 +292,11 @@ fn destination(inst: &Inst, access: &mut Access) {
         }
         Location::Direct { register: Register::General(first), byte } => {
             access.writes = Span::new(first, count(byte));
+            if !inst.align16 {
+                let (stride, size) = (usize::from(dst.stride).max(1), dst.ty.bytes());
+                let offsets = (0..usize::from(inst.exec_size)).map(|k| k * stride * size);
+                access.bytes[3] = Bytes::new(first, byte, size, offsets);
+            }
         }
         Location::Direct { register: Register::Architecture(arf, number), byte } => match arf {
             Arf::Address => access.writes_address = true,

@@ -165,6 +165,30 @@ fn accumulators_as_operands_need_distances() {
     assert_eq!(kinds(&[clear, multiply]), [], "hardware orders implicit accesses");
 }
 
+fn by(rules: Rules, insts: &[Inst]) -> usize {
+    let code = Code::new(insts.to_vec()).expect("a program");
+    check(&code, rules).expect("a small program").len()
+}
+
+#[test]
+fn compilers_differ_about_accumulators_and_parts_of_registers() {
+    let add = text("addc(8) g2<1>UD g3<8,8,1>UD g4<8,8,1>UD { align1 1Q AccWrEnable };");
+    let carry = text("mov(8) g5<1>UD acc0<8,8,1>UD { align1 1Q };");
+    // source: Intel Graphics Compiler, SWSBSetter.cpp (`calculateDependence`), on accumulators in one pipe
+    let of = |rules| by(rules, &[add, carry]);
+    assert_eq!([Rules::MESA, Rules::COMMON, Rules::STRICT].map(of), [1, 0, 1]);
+    let long = text("mov(4) acc0<1>DF g6<4,4,1>DF { align1 1N };");
+    assert_eq!(by(Rules::COMMON, &[long, carry]), 1, "another pipe");
+    // Odd words of a register, and even ones.
+    let even = text("mov(8) g2<2>UW g3<8,8,1>UW { align1 1Q };");
+    let odd = text("mov(8) g4<1>UW g2.1<16,8,2>UW { align1 1Q };");
+    let both = text("mov(8) g4<1>UD g2<8,8,1>UD { align1 1Q };");
+    let of = |rules| [odd, both].map(|read| by(rules, &[even, read]));
+    assert_eq!([Rules::MESA, Rules::COMMON].map(of), [[1, 1], [0, 1]]);
+    // A message reads whole registers.
+    assert_eq!(by(Rules::COMMON, &[even, send(10, 2, token(3, Token::Set))]), 1);
+}
+
 #[test]
 fn a_wait_with_a_mask_is_none_without_one() {
     let set = token(3, Token::Set);

@@ -1,9 +1,10 @@
 //! Inputs and outputs of graphics shaders, as an analysis of the IR finds them: what drivers and selection need to know
 //! before.
 
-use crate::Options;
 use crate::error::{Error, Result};
+use crate::options::Options;
 use crate::primitives;
+use crate::slots::place;
 use crate::stage::{
     FragmentInfo, FragmentState, StageInfo, VertexElement, VertexInfo, VertexOutputs,
 };
@@ -17,9 +18,6 @@ use tepui_ir::{Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, Op, Sampling, Shader
 /// Bits of the barycentric modes: at the pixel, and linear ones after three perspective ones.
 pub(crate) const PIXEL: u8 = 0;
 const LINEAR: u8 = 3;
-
-/// Components of all clip distances, of which cull distances count from the end.
-const LAST_DISTANCE: u8 = 7;
 
 /// The properties of a shader's stage.
 ///
@@ -47,28 +45,6 @@ pub(crate) fn refuse<T>(s: &Shader, i: Inst, why: impl Into<String>) -> Result<T
 /// 32-bit words that a type takes in a location.
 pub(crate) fn words(ty: Type) -> u8 {
     ty.comps() * if ty.bits() == 64 { 2 } else { 1 }
-}
-
-/// The varying of a slot, and its first component there, for the word `k` of an access; `None` for built-ins that are none.
-pub(crate) fn place(slot: &IoSlot, k: u8) -> Option<(Varying, u8)> {
-    let component = slot.component.saturating_add(k);
-    match slot.loc {
-        IoLoc::Location(n) => Some((Varying::Location(n), component)),
-        IoLoc::Builtin(Builtin::Position) => Some((Varying::Position, component)),
-        IoLoc::Builtin(Builtin::ClipDistance) => Some(distance(component)),
-        IoLoc::Builtin(Builtin::CullDistance) => {
-            Some(distance(LAST_DISTANCE.saturating_sub(component)))
-        }
-        IoLoc::Builtin(Builtin::Layer) => Some((Varying::Header, 1)),
-        IoLoc::Builtin(Builtin::ViewportIndex) => Some((Varying::Header, 2)),
-        IoLoc::Builtin(Builtin::PointSize) => Some((Varying::Header, 3)),
-        IoLoc::Builtin(Builtin::PrimitiveId) => Some((Varying::PrimitiveId, 0)),
-        IoLoc::Builtin(_) => None,
-    }
-}
-
-fn distance(component: u8) -> (Varying, u8) {
-    (Varying::Distances(component / 4), component % 4)
 }
 
 /// Checks a location, and that an access does not pass its end.

@@ -26,6 +26,7 @@ pub mod interface;
 mod lower_images;
 pub mod mir;
 mod named;
+mod options;
 pub mod patch;
 pub mod payload;
 mod primitives;
@@ -35,6 +36,7 @@ pub mod scalars;
 mod select;
 pub mod set_memory;
 mod single_patch;
+mod slots;
 pub mod stage;
 pub mod stats;
 pub mod system_values;
@@ -45,6 +47,7 @@ pub use tepui_backend::Names;
 
 pub use bind::{BindMap, Constant, Sampler, Surface, View};
 pub use error::{Error, Result};
+pub use options::Options;
 pub use patch::PatchInterface;
 pub use set_memory::SetBinding;
 pub use stage::{FragmentState, StageInfo, Variant};
@@ -90,37 +93,6 @@ const MAX_SCALAR_UNITS: u16 = 72;
 const MORE_UNMASKED: u16 = 16;
 /// Units above which they do not grow any more.
 const MAX_MORE_UNMASKED: u16 = 4 * MORE_UNMASKED;
-
-/// Options of the compiler.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
-    /// The placement of bindings in the memory of their sets; if there is none, [`set_memory::placement`] decides.
-    pub sets: &'a [SetBinding],
-    /// Channels of a thread: 8, 16 or 32; 0 chooses.
-    pub width: u8,
-    /// Accesses of buffers out of bounds are defined.
-    pub robust: bool,
-    /// Maximum number of registers that values take; 0 for all.
-    pub registers: u16,
-    /// Checks the IR after each pass and the allocation of registers; debug builds always do.
-    pub check: bool,
-    /// [`Program::names`] are wanted.
-    pub names: bool,
-    /// The pipeline's state, for fragment programs.
-    pub fragment: FragmentState,
-    /// Only components of vertex elements that are read are pushed ([`stage::VertexInfo::packed`]).
-    pub pack_elements: bool,
-    /// Vertices go to another stage before the rasteriser: of vertex programs and domain programs.
-    pub feeds_stage: bool,
-    /// The entry of a patch, of tessellation shaders; without it, the shader's own.
-    pub patch: Option<PatchInterface>,
-}
-
-impl Options<'_> {
-    fn checks(&self) -> bool {
-        self.check || cfg!(debug_assertions)
-    }
-}
 
 /// A compiled shader.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -2,9 +2,9 @@
 
 use crate::emissions::{self, COUNT, MAX_VERTICES, STREAM};
 use crate::error::{Error, Result};
-use crate::interface::{check, outputs, place, refuse, words};
+use crate::interface::{check, outputs, refuse, words};
 use crate::patch::{MAX_PATCH_VERTICES, PatchInterface};
-use crate::select::{patch_slot, vertex_slot};
+use crate::slots::{patch_slot, place, slot_between, vertex_slot};
 use crate::stage::{DomainInfo, GeometryInfo, HullInfo};
 use crate::vue::MAX_LOCATIONS;
 use tepui_intel_isa::Generation;
@@ -89,7 +89,7 @@ pub(crate) fn geometry(s: &Shader) -> Result<GeometryInfo> {
             let (varying, component) = place(&slot, k)?;
             Some((info.outputs.vue.slot(varying)? as u16, component))
         }
-        _ => crate::select::slot_between(slot, k),
+        _ => slot_between(slot, k),
     })?;
     check_entry(info.entry_units())?;
     Ok(info)
@@ -125,7 +125,7 @@ pub(crate) fn hull(
     let vertices = s.info.primitives.vertices.clamp(1, MAX_PATCH_VERTICES.into()) as u8;
     let eight_patches = generation == Generation::Gen12;
     check_all(s, |op, slot, k| match op {
-        Op::LoadInputVertex => crate::select::slot_between(slot, k),
+        Op::LoadInputVertex => slot_between(slot, k),
         Op::StoreOutputVertex | Op::LoadOutputVertex => vertex_slot(&patch, slot, k),
         _ => patch_slot(&patch, slot, k),
     })?;

@@ -12,8 +12,8 @@ use tepui_sysval::SystemValue;
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::{Error, Result};
 
-use crate::descriptor::{STATE, STATE_B, state_of};
 use crate::family::Intel;
+use crate::states::{STATE, STATE_B, state_of};
 
 /// Layouts of the sets that a program reads.
 #[derive(Clone, Copy)]

@@ -24,13 +24,36 @@ pub fn is_allowed(info: &ImageInfo) -> bool {
         && !info.flags.intersects(sparse | Create::ALIAS | Create::DISJOINT)
 }
 
-/// Whether an image of depth has a hierarchical buffer. Those with levels have none: Gen9 wants levels of whole blocks.
+/// Whether an image of depth has a hierarchical buffer. On Gen9, those with levels have none: it wants levels of whole blocks.
 /// source: Mesa, anv_image.c, "multi-LOD HiZ surface on Gen9"
-pub fn has_hierarchy(info: &ImageInfo) -> bool {
+pub fn has_hierarchy(generation: Generation, info: &ImageInfo) -> bool {
     is_allowed(info)
         && info.usage.contains(Usage::DEPTH_STENCIL_ATTACHMENT)
         && info.image_type == vk::ImageType::_2D
-        && info.levels == 1
+        && (info.levels == 1 || generation == Generation::Gen12)
+}
+
+/// Whether all units know the auxiliary surfaces of an image of depth, in all layouts: of one sample, on Gen9 unless it is read while it is
+/// written; on Gen12 if programs read it, and it is written through its hierarchy then.
+/// source: Mesa, anv_image.c (`want_hiz_wt_for_image`, `anv_layout_to_aux_state`), anv_private.h (`anv_can_sample_with_hiz`)
+pub fn is_depth_read_compressed(generation: Generation, info: &ImageInfo) -> bool {
+    let read_while_written = Usage::INPUT_ATTACHMENT | Usage::ATTACHMENT_FEEDBACK_LOOP_EXT;
+    has_hierarchy(generation, info)
+        && info.samples == 1
+        && match generation {
+            Generation::Gen9 => !info.usage.intersects(read_while_written),
+            Generation::Gen12 => info.usage.intersects(Usage::SAMPLED | Usage::INPUT_ATTACHMENT),
+        }
+}
+
+/// Whether cache lines of stencil are compressed (STC_CCS), which all units know in all layouts: of one sample on Gen12.
+/// source: Mesa, isl.c (`isl_surf_supports_ccs`), anv_image.c (`anv_layout_to_aux_state`)
+pub fn has_stencil_control(generation: Generation, info: &ImageInfo) -> bool {
+    generation == Generation::Gen12
+        && is_allowed(info)
+        && info.usage.contains(Usage::DEPTH_STENCIL_ATTACHMENT)
+        && info.image_type == vk::ImageType::_2D
+        && info.samples == 1
 }
 
 /// Whether an image has a multisample control surface: it may have one that the render cache writes and the sampler reads.
@@ -132,9 +155,11 @@ pub enum Depth {
 }
 
 impl Depth {
-    /// The state of an image in a layout.
-    pub fn of(layout: Api, usage: Usage) -> Depth {
+    /// The state of an image in a layout, whose auxiliary surfaces all units know or the depth unit alone.
+    pub fn of(layout: Api, usage: Usage, is_read_compressed: bool) -> Depth {
         match layout {
+            _ if is_read_compressed && begins(layout) => Depth::Plain,
+            _ if is_read_compressed => Depth::Compressed,
             Api::DEPTH_STENCIL_ATTACHMENT_OPTIMAL
             | Api::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL
             | Api::DEPTH_ATTACHMENT_OPTIMAL
@@ -218,10 +243,20 @@ fn control_bits(generation: Generation) -> u32 {
     }
 }
 
-/// Size of the rectangle that an operation draws for an image of texels of so many bytes: parts of the image are pixels.
+/// Size of the rectangle that an operation draws for an image of texels of so many bytes and samples: parts of the image are pixels.
 /// source: Mesa, blorp_clear.c (`get_fast_clear_rect`)
-pub fn operation_rectangle(generation: Generation, size: [u32; 2], element_b: u32) -> [u32; 2] {
-    let align = [32 / element_b * 16, 4 * 32 / control_bits(generation)];
+pub fn operation_rectangle(
+    generation: Generation,
+    size: [u32; 2],
+    element_b: u32,
+    samples: u32,
+) -> [u32; 2] {
+    let align = match samples {
+        1 => [32 / element_b * 16, 4 * 32 / control_bits(generation)],
+        2 | 4 => [16, 4],
+        8 => [4, 4],
+        _ => [2, 4],
+    };
     [0, 1].map(|k| size[k].next_multiple_of(align[k]) / (align[k] / 2))
 }
 
@@ -247,7 +282,9 @@ mod tests {
             (Api::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT, sampled, Depth::Plain),
             (Api::RENDERING_LOCAL_READ, sampled, Depth::Plain),
         ] {
-            assert_eq!(Depth::of(layout, usage), right, "{layout:?} {usage:?}");
+            assert_eq!(Depth::of(layout, usage, false), right, "{layout:?} {usage:?}");
+            let everywhere = if begins(layout) { Depth::Plain } else { Depth::Compressed };
+            assert_eq!(Depth::of(layout, usage, true), everywhere, "{layout:?} {usage:?}");
         }
     }
 
@@ -262,11 +299,15 @@ mod tests {
     fn operations_draw_parts_of_images_as_pixels() {
         // source: IVB PRM volume 2, part 1, "MCS Buffer for Render Target(s)", as Mesa cites it: texels of 4 bytes are cleared in units
         // of 128 by 64, and scaled by 64 by 32; Gen12 has half the rows.
-        let size = operation_rectangle(Generation::Gen9, [1920, 1080], 4);
+        let size = operation_rectangle(Generation::Gen9, [1920, 1080], 4, 1);
         assert_eq!(size, [1920 / 64, 1088 / 32]);
-        assert_eq!(operation_rectangle(Generation::Gen12, [1920, 1080], 4), [30, 1088 / 16]);
-        assert_eq!(operation_rectangle(Generation::Gen12, [1, 1], 16), [2, 2]);
-        assert_eq!(operation_rectangle(Generation::Gen12, [513, 33], 1), [1024 / 256, 64 / 16]);
+        let of = |size, element_b| operation_rectangle(Generation::Gen12, size, element_b, 1);
+        assert_eq!(of([1920, 1080], 4), [30, 1088 / 16]);
+        assert_eq!(of([1, 1], 16), [2, 2]);
+        assert_eq!(of([513, 33], 1), [1024 / 256, 64 / 16]);
+        // source: as above, "MSAA Compression": 1/8, 1/2 and all of the width, half of the height, of two by two blocks.
+        let of = |samples| operation_rectangle(Generation::Gen9, [70, 50], 4, samples);
+        assert_eq!([2, 4, 8, 16].map(of), [[10, 26], [10, 26], [36, 26], [70, 26]]);
     }
 
     #[test]

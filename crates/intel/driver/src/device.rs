@@ -7,18 +7,20 @@ use tepui_intel_chips::{Chip, Generation};
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::sampler::SamplerState;
 use tepui_ir::Stage;
-use tepui_vulkan::{Error, Result};
+use tepui_vulkan::Result;
 use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::slab::Part;
 use tepui_vulkan_kit::{Recycled, Slab};
 
-use crate::encoder::Templates;
+use crate::image::ConstantColours;
 use crate::kernel::{Bo, Kernel, PAGE_B, lock};
 use crate::meta::Meta;
+use crate::packets::packet;
 use crate::page_table::PageTable;
 use crate::pool::{Piece, Pool};
 use crate::space::Window;
+use crate::templates::Templates;
 
 /// Bytes of a chunk of upload memory, and of a block of binding tables, whose pointers have 16 bits.
 pub const CHUNK_B: u64 = 64 << 10;
@@ -106,8 +108,8 @@ pub struct Device {
 const IDLE_BATCH: u64 = 64;
 /// Offset of the batch that makes units forget entries of the table of pages.
 const FORGETTING_BATCH: u64 = 128;
-/// Offset of zeros in it, which nothing writes.
-const ZERO_COLOUR: u64 = 2048;
+/// Offset of the colours of clear blocks that never change in it.
+const CONSTANT_COLOURS: u64 = 2048;
 /// Offset of the first batch in it, of less than 1,792 bytes.
 const START_BATCH: u64 = 256;
 
@@ -120,14 +122,15 @@ impl Device {
         let limits = Limits { chunk_b: CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
         let idle = Bo::new(&kernel, 1, Window::Data)?;
         idle.write(IDLE_BATCH, &MiBatchBufferEnd::default().pack().map_err(packet)?);
+        idle.write(CONSTANT_COLOURS, &ConstantColours::bytes());
         let page_table = match kernel.chip.generation {
             Generation::Gen9 => None,
             Generation::Gen12 => Some(PageTable::new(&kernel)?),
         };
         let bindless = Pool::new(&kernel, Window::Bindless, CHUNK_B, STATE_B);
         // The first one: handles of null descriptors are 0.
-        let null_surface = bindless.place(&crate::descriptor::null_state(), 0)?;
-        let device = Arc::new(Device {
+        let null_surface = bindless.place(&crate::states::null_state(), 0)?;
+        Ok(Arc::new(Device {
             code: Pool::new(&kernel, Window::Code, 1 << 20, CODE_ALIGN),
             samplers: Pool::new(&kernel, Window::Dynamic, CHUNK_B, SAMPLER_ALIGN),
             borders: Pool::new(&kernel, Window::Dynamic, CHUNK_B, BORDER_ALIGN),
@@ -143,9 +146,7 @@ impl Device {
             page_table,
             known_version: Mutex::new(0),
             kernel,
-        });
-        crate::encoder::start(&device)?;
-        Ok(device)
+        }))
     }
 
     /// The chip.
@@ -170,14 +171,14 @@ impl Device {
 
     /// Writes the batch that begins the context's work; returns its place. It is called once.
     pub fn start_batch(&self, bytes: &[u8]) -> (&Bo, u64) {
-        debug_assert!(START_BATCH + bytes.len() as u64 <= ZERO_COLOUR, "a long first batch");
+        debug_assert!(START_BATCH + bytes.len() as u64 <= CONSTANT_COLOURS, "a long first batch");
         self.idle.write(START_BATCH, bytes);
         (&self.idle, START_BATCH)
     }
 
-    /// Address of the colour of clear blocks, as a format and as words say it, of images that have none: zero.
-    pub fn zero_colour(&self) -> u64 {
-        self.idle.address + ZERO_COLOUR
+    /// Colours of clear blocks that never change.
+    pub fn constant_colours(&self) -> ConstantColours {
+        ConstantColours { address: self.idle.address + CONSTANT_COLOURS }
     }
 
     /// The batch that makes units forget entries of the table of pages; `None` if they know the table as it is.
@@ -281,9 +282,4 @@ fn scratch_ids(chip: &Chip, stage: Stage) -> u32 {
         (Generation::Gen12, Stage::Vertex | Stage::TessEvaluation) => 546,
         (Generation::Gen12, _) => 336,
     }
-}
-
-/// An error of a value that does not fit into its packet.
-pub fn packet(p: tepui_packets::Problem) -> Error {
-    Error::new(tepui_vulkan::vk::Result::ERROR_UNKNOWN, p.to_string())
 }

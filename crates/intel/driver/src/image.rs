@@ -9,11 +9,11 @@ use tepui_intel_layout::{
     Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
 };
 use tepui_vulkan::backend::{
-    ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource,
+    Addresses, ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource,
 };
 use tepui_vulkan::{Error, Result, vk};
 
-use crate::compression;
+use crate::compression::{self, Depth};
 use crate::format;
 use crate::kernel::PAGE_B;
 use crate::page_table::{Mapping, PageTable};
@@ -28,6 +28,44 @@ pub struct Plane {
     pub auxiliary: Option<Auxiliary>,
     /// The control surface of its pages, beside an auxiliary surface of depth or samples (Gen12).
     pages: Option<Auxiliary>,
+    /// Its pages in the table that maps them to their control surface, once it is bound; none if they are not mapped.
+    mapping: OnceLock<Option<Mapped>>,
+}
+
+impl Plane {
+    /// The control surface of its pages, whether these are mapped or not.
+    fn page_surface(&self) -> Option<&Auxiliary> {
+        let own = self.auxiliary.as_ref();
+        own.filter(|a| a.surface.what == AuxKind::CcsOfPages).or(self.pages.as_ref())
+    }
+
+    /// Its pages in the table.
+    fn mapped(&self) -> Option<&Mapped> {
+        self.mapping.get()?.as_ref()
+    }
+
+    /// Maps its pages at an address to their control surface, if it has one; returns whether they are mapped.
+    fn map(
+        &self,
+        table: &Arc<PageTable>,
+        address: u64,
+        format: Format,
+        colour: u64,
+    ) -> Result<bool> {
+        let Some((control, format)) = self.page_surface().zip(page_format(format)) else {
+            return Ok(true);
+        };
+        let size = self.layout.size_B;
+        let pages = table.map(address, address + control.offset, size, format)?;
+        let is_mapped = pages.is_some();
+        let clear_colour = match self.auxiliary.as_ref().map_or(0, |a| a.clear_offset) {
+            0 => colour,
+            offset => address + offset,
+        };
+        // An image is bound once.
+        let _ = self.mapping.set(pages.map(|_pages| Mapped { _pages, clear_colour }));
+        Ok(is_mapped)
+    }
 }
 
 /// The auxiliary surface of a plane.
@@ -42,17 +80,51 @@ pub struct Auxiliary {
     pub compresses: bool,
 }
 
+/// An auxiliary surface as a surface state names it.
+#[derive(Clone, Copy)]
+pub struct Control<'a> {
+    /// The surface.
+    pub auxiliary: &'a Auxiliary,
+    /// The colour of clear blocks, if it is not zero or may change.
+    pub clear: Option<Clear>,
+    /// It is that of cache lines of depth or stencil.
+    pub is_depth_or_stencil: bool,
+    /// Cache lines of samples are compressed, too.
+    pub has_compressed_samples: bool,
+}
+
+impl<'a> Control<'a> {
+    /// A surface of colours on Gen9, whose clear colour is in the surface state.
+    pub fn of_colours(auxiliary: &'a Auxiliary) -> Control<'a> {
+        Control {
+            auxiliary,
+            clear: None,
+            is_depth_or_stencil: false,
+            has_compressed_samples: false,
+        }
+    }
+}
+
+/// The colour of clear blocks.
+#[derive(Clone, Copy)]
+pub enum Clear {
+    /// In memory.
+    At(u64),
+    /// A depth.
+    Depth(f32),
+}
+
 /// The layout of an image.
 pub struct Image {
     /// Planes: colour, those of a Y′CbCr format, or depth and then stencil.
     pub planes: Vec<Plane>,
     /// Bytes of all planes.
     pub size: u64,
-    /// The image's pages in the table that maps them to their control surface, once it is bound; none if they are not mapped.
-    mapping: OnceLock<Option<Mapped>>,
+    /// All units may know the auxiliary surfaces of depth.
+    reads_compressed_depth: bool,
 }
 
-/// An image's pages in the table, and the address of the colour of its clear blocks.
+/// A plane's pages in the table, and the address of the colour of its clear blocks.
 struct Mapped {
     _pages: Mapping,
     clear_colour: u64,
@@ -62,6 +134,52 @@ struct Mapped {
 pub const CLEAR_COLOUR_B: u64 = 64;
 /// Offset in them of a word that says whether blocks may be clear.
 pub const CLEAR_FLAG: u64 = 32;
+
+/// Colours of clear blocks that never change, in memory of a device: zero, as the format and as words have it, and the depth of clear blocks
+/// other than zero.
+#[derive(Clone, Copy)]
+pub struct ConstantColours {
+    /// Address of the colours.
+    pub address: u64,
+}
+
+impl ConstantColours {
+    /// Bytes of the colours.
+    pub const SIZE_B: usize = 4 * CLEAR_COLOUR_B as usize;
+
+    /// The colours' bytes.
+    ///
+    /// source: Mesa, isl.c (`isl_get_sampler_clear_field_offset`): where the sampler reads a depth
+    pub fn bytes() -> [u8; ConstantColours::SIZE_B] {
+        let mut bytes = [0; ConstantColours::SIZE_B];
+        let texel = 2 * CLEAR_COLOUR_B as usize + CONVERTED;
+        for (at, word) in [
+            (2 * CLEAR_COLOUR_B as usize, 1f32.to_bits()),
+            (texel, 0xffff),
+            (3 * CLEAR_COLOUR_B as usize, 0xff_ffff),
+        ] {
+            bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Address of zero.
+    pub fn zero(self) -> u64 {
+        self.address
+    }
+
+    /// Address of the depth of clear blocks of a format: 0 or 1.
+    fn of_depth(self, format: Format, depth: f32) -> u64 {
+        match (depth == 0.0, format) {
+            (true, _) => self.address,
+            (_, Format::X8_D24_UNORM_PACK32) => self.address + 3 * CLEAR_COLOUR_B,
+            _ => self.address + 2 * CLEAR_COLOUR_B,
+        }
+    }
+}
+
+/// Offset in the colour of clear blocks of the texel that the sampler reads. source: genxml, CLEAR_COLOR
+const CONVERTED: usize = 16;
 
 /// Largest end of a plane in bytes: that of the GPU's addresses.
 const MAX_IMAGE_B: u64 = 1 << 47;
@@ -193,7 +311,10 @@ fn kind(generation: Generation, info: &ImageInfo, format: Format) -> Option<AuxK
         {
             Some(AuxKind::Ccs)
         }
-        ImageKind::Depth if compression::has_hierarchy(info) => Some(AuxKind::Hiz),
+        ImageKind::Depth if compression::has_hierarchy(generation, info) => Some(AuxKind::Hiz),
+        ImageKind::Stencil if compression::has_stencil_control(generation, info) => {
+            Some(AuxKind::CcsOfPages)
+        }
         ImageKind::Colour if compression::has_sample_control(info) => Some(AuxKind::Mcs),
         _ => None,
     }
@@ -254,11 +375,16 @@ impl Image {
             })?;
             let offset = match explicit {
                 Some(p) => check_explicit(&layout, p).map(|()| p.offset)?,
+                // Entries of the table are for whole pages, also before the plane.
+                None if layout.aux().is_some_and(|a| a.what == AuxKind::CcsOfPages) => {
+                    u64::next_multiple_of(size, TABLE_PAGE_B)
+                }
                 None => u64::next_multiple_of(size, ALIGNMENT),
             };
             let end = offset.checked_add(layout.size_B).filter(|&end| end <= MAX_IMAGE_B);
             size = size.max(end.ok_or_else(|| bad_plane(format!("a plane at {offset}")))?);
-            planes.push(Plane { layout, offset, auxiliary: None, pages: None });
+            let mapping = OnceLock::new();
+            planes.push(Plane { layout, offset, auxiliary: None, pages: None, mapping });
         }
         // Auxiliary surfaces follow all planes, so that these are where they are without.
         for plane in &mut planes {
@@ -270,12 +396,19 @@ impl Image {
                 size = size.max(at + surface.size_B);
                 let offset = at - plane.offset;
                 let mut clear_offset = 0;
+                let has_colour = match surface.what {
+                    AuxKind::CcsOfPages | AuxKind::Ccs => plane.layout.kind == ImageKind::Colour,
+                    // On Gen9 it is zero, as surface states say.
+                    AuxKind::Mcs => generation == Generation::Gen12,
+                    AuxKind::Hiz => false,
+                };
                 // Those that share an image know no colour.
-                if matches!(surface.what, AuxKind::CcsOfPages | AuxKind::Ccs) && !is_shared {
+                if has_colour && !is_shared {
                     // The colour in the image's format, and that of its texels as words.
                     clear_offset = size - plane.offset;
                     size += 2 * CLEAR_COLOUR_B;
                 }
+                let compresses = compresses || plane.layout.kind == ImageKind::Stencil;
                 plane.auxiliary = Some(Auxiliary { surface, offset, clear_offset, compresses });
             }
             if let Some(surface) = plane.layout.pages_under_aux() {
@@ -286,11 +419,12 @@ impl Image {
                     Some(Auxiliary { surface, offset, clear_offset: 0, compresses: true });
             }
         }
-        Ok(Image { planes, size, mapping: OnceLock::new() })
+        let reads_compressed_depth = compression::is_depth_read_compressed(generation, info);
+        Ok(Image { planes, size, reads_compressed_depth })
     }
 
-    /// Maps the image's pages to their control surface, if they have one. `no_colour` is the address of the colour of clear blocks of
-    /// images without memory for it.
+    /// Maps the pages of planes to their control surfaces, if they have one. `colours` are those of clear blocks of images without memory for
+    /// one.
     ///
     /// # Errors
     /// When there is no memory, or an image that is shared cannot be mapped.
@@ -298,61 +432,83 @@ impl Image {
         &self,
         table: &Arc<PageTable>,
         info: &ImageInfo,
-        address: u64,
-        no_colour: u64,
+        addresses: &Addresses,
+        colours: ConstantColours,
     ) -> Result<()> {
-        let plane = &self.planes[0];
-        let control = self.page_surface();
-        let format = match plane.layout.kind {
-            ImageKind::Colour => format::hw(info.format).map(|hw| hw.row.format),
-            _ => Some(plane.layout.desc().shape.format),
-        };
-        let format = format.and_then(page_format);
-        if let (Some(control), Some(format)) = (control, format) {
-            let size = plane.layout.size_B;
-            let pages = table.map(address, address + control.offset, size, format)?;
-            if pages.is_none() && info.modifier.is_some() {
+        for (plane, &address) in self.planes.iter().zip(addresses) {
+            let own = plane.layout.desc().shape.format;
+            let format = match plane.layout.kind {
+                ImageKind::Colour => format::hw(info.format).map(|hw| hw.row.format),
+                _ => Some(own),
+            };
+            let colour = match plane.layout.kind {
+                ImageKind::Depth => colours.of_depth(own, self.clear_depth()),
+                _ => colours.zero(),
+            };
+            let Some(format) = format else { continue };
+            if !plane.map(table, address, format, colour)? && info.modifier.is_some() {
                 let why = "a compressed image at addresses that another one has in another way";
                 return Err(Error::device_memory(why));
             }
-            let clear_colour = match control.clear_offset {
-                0 => no_colour,
-                offset => address + offset,
-            };
-            // An image is bound once.
-            let _ = self.mapping.set(pages.map(|_pages| Mapped { _pages, clear_colour }));
         }
         Ok(())
     }
 
-    /// Address of the colour of clear blocks of an image whose cache lines are compressed.
-    pub fn clear_colour(&self) -> Option<u64> {
-        self.page_control()?;
-        self.mapping.get()?.as_ref().map(|m| m.clear_colour)
-    }
-
     /// Alignment of the image's address.
     pub fn alignment(&self) -> u64 {
-        if self.page_surface().is_some() { TABLE_PAGE_B } else { ALIGNMENT }
+        let has_pages = self.planes.iter().any(|p| p.page_surface().is_some());
+        if has_pages { TABLE_PAGE_B } else { ALIGNMENT }
     }
 
-    /// The control surface of the image's pages, whether these are mapped or not.
-    fn page_surface(&self) -> Option<&Auxiliary> {
-        let own = self.planes[0].auxiliary.as_ref();
-        own.filter(|a| a.surface.what == AuxKind::CcsOfPages).or(self.planes[0].pages.as_ref())
-    }
-
-    /// The control surface of the image's cache lines, if these are compressed and nothing else is.
+    /// The control surface of the cache lines of the image's colours, if these are compressed and nothing else is.
     pub fn page_control(&self) -> Option<&Auxiliary> {
-        self.mapping.get()?.as_ref()?;
-        let own = self.planes[0].auxiliary.as_ref();
-        own.filter(|a| a.surface.what == AuxKind::CcsOfPages)
+        let plane = self.planes.first().filter(|p| p.layout.kind == ImageKind::Colour)?;
+        plane.mapped()?;
+        plane.auxiliary.as_ref().filter(|a| a.surface.what == AuxKind::CcsOfPages)
+    }
+
+    /// The control surface of the cache lines of stencil.
+    pub fn stencil_control(&self) -> Option<&Auxiliary> {
+        let plane = self.planes.last().filter(|p| p.layout.kind == ImageKind::Stencil)?;
+        plane.mapped()?;
+        plane.auxiliary.as_ref()
     }
 
     /// Whether depth or samples have compressed cache lines, beside their own auxiliary surface.
     pub fn has_compressed_pages(&self) -> bool {
-        let is_mapped = self.mapping.get().is_some_and(Option::is_some);
-        is_mapped && self.planes[0].pages.is_some()
+        let plane = &self.planes[0];
+        plane.mapped().is_some() && plane.pages.is_some()
+    }
+
+    /// The auxiliary surface by which all units see a plane, in all layouts in which it has pixels.
+    pub fn control_of(&self, plane: usize) -> Option<Control<'_>> {
+        let p = &self.planes[plane];
+        let colour = || p.mapped().map(|m| Clear::At(m.clear_colour));
+        let (auxiliary, clear) = match p.layout.kind {
+            ImageKind::Colour if plane > 0 => return None,
+            ImageKind::Colour => (self.control()?, colour()),
+            ImageKind::Depth if !self.is_depth_read_compressed() => return None,
+            ImageKind::Depth => match &p.pages {
+                Some(pages) => (pages, colour()),
+                None => (self.hierarchy()?, Some(Clear::Depth(self.clear_depth()))),
+            },
+            ImageKind::Stencil => (self.stencil_control()?, None),
+        };
+        let is_depth_or_stencil =
+            p.layout.kind != ImageKind::Colour && auxiliary.surface.what == AuxKind::CcsOfPages;
+        let has_compressed_samples = self.has_compressed_pages();
+        Some(Control { auxiliary, clear, is_depth_or_stencil, has_compressed_samples })
+    }
+
+    /// Whether all units know the auxiliary surfaces of depth: on Gen12, if its pages are mapped.
+    pub fn is_depth_read_compressed(&self) -> bool {
+        self.reads_compressed_depth
+            && (self.planes[0].pages.is_none() || self.has_compressed_pages())
+    }
+
+    /// The state of depth in a layout.
+    pub fn depth_state(&self, layout: vk::ImageLayout, usage: vk::ImageUsageFlags) -> Depth {
+        Depth::of(layout, usage, self.is_depth_read_compressed())
     }
 
     /// The control surface of the image's blocks on Gen9.
@@ -370,11 +526,6 @@ impl Image {
         self.block_control().filter(|a| a.compresses)
     }
 
-    /// Whether cache lines of the image's colours are compressed, so that memory does not hold texels.
-    pub fn is_compressed(&self) -> bool {
-        self.page_control().or_else(|| self.line_control()).is_some()
-    }
-
     /// The auxiliary surface that all units use with the colours of the first plane, in all layouts.
     pub fn control(&self) -> Option<&Auxiliary> {
         self.sample_control().or_else(|| self.page_control()).or_else(|| self.line_control())
@@ -383,7 +534,7 @@ impl Image {
     /// The control surface that is a plane of its own of a shared image.
     fn control_plane(&self) -> Option<&Auxiliary> {
         let own = self.planes[0].auxiliary.as_ref();
-        own.filter(|a| a.compresses)
+        own.filter(|a| a.compresses && self.planes[0].layout.kind == ImageKind::Colour)
     }
 
     /// The hierarchical depth buffer of the first plane.
@@ -527,11 +678,14 @@ mod tests {
             // Samples share the ranges of their pixel.
             let many = Image::new(generation, &ImageInfo { samples: 4, ..of }).unwrap();
             assert_eq!(many.hierarchy().unwrap().surface, s);
-            // Stencil comes before, and has none.
+            // Stencil comes before, and has a control surface of its own on Gen12.
             let format = Format::D32_SFLOAT_S8_UINT;
             let both = Image::new(generation, &ImageInfo { format, ..of }).unwrap();
             let (a, b) = (both.hierarchy().unwrap(), &both.planes[1]);
-            assert!(a.offset >= b.offset + b.layout.size_B && b.auxiliary.is_none());
+            assert!(a.offset >= b.offset + b.layout.size_B);
+            assert_eq!(b.auxiliary.is_some(), generation == Generation::Gen12);
+            let align = if b.auxiliary.is_some() { TABLE_PAGE_B } else { ALIGNMENT };
+            assert!(b.offset.is_multiple_of(align), "{}", b.offset);
             assert_eq!(both.clear_depth(), 0.0);
         }
     }
@@ -644,7 +798,7 @@ mod tests {
         assert!(both(4096, 0x10000).is_err() && both(0, 0x4000).is_err());
         assert!(both(0, 0x8140).is_err() && of(modifier, plane(0, 512)).is_err());
         let shared = of(modifier, None).unwrap();
-        assert_eq!((shared.alignment(), shared.clear_colour()), (64 << 10, None));
+        assert_eq!((shared.alignment(), shared.control_of(0).is_none()), (64 << 10, true));
         let best = |info: &ImageInfo, list: &[u64]| best_modifier(Generation::Gen12, info, list);
         assert_eq!(best(&plain, &[0, vendor | 2, modifier]), Some(modifier));
         let many = ImageInfo { levels: 2, ..plain };

@@ -8,9 +8,10 @@
 //! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses;
 //!   [`page_table`]: pages of images whose cache lines are compressed
 //! - [`device`]: memory that all of a device shares; [`pool`]: small pieces of it
-//! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`bind`]: places of descriptors
-//! - [`shader`]: programs; [`programs`]: those of a pipeline; [`meta`]: those of the driver's own
-//! - [`encoder`]: dispatches, draws and copies; [`graphics`]: packets of draws; [`flush`]: barriers to PIPE_CONTROL
+//! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`states`]: their surface states; [`bind`]: places of
+//!   descriptors; [`mod@mocs`]: cache policies
+//! - [`shader`]: shaders; [`variant`]: their programs; [`programs`]: those of a pipeline; [`meta`]: the driver's own
+//! - [`encoder`]: dispatches, draws and copies; [`graphics`]: packets of draws, [`packets`] as bytes; [`flush`]: barriers to PIPE_CONTROL
 //! - [`limits`]: features and limits of the driver
 //!
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
@@ -29,13 +30,19 @@ pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod meta;
+pub mod mocs;
+mod own_programs;
+pub mod packets;
 pub mod page_table;
 pub mod pool;
 pub mod programs;
 pub mod query;
 pub mod shader;
 pub mod space;
+pub mod states;
 pub mod surface;
+mod templates;
+pub mod variant;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -110,7 +117,7 @@ impl Types for Intel {
     type Image = Image;
     type View = descriptor::View;
     type BufferView = descriptor::View;
-    type Sampler = descriptor::Sampler;
+    type Sampler = states::Sampler;
     type Shader = Shader;
     type Queries = Queries;
     type Encoder = Encoder;
@@ -137,7 +144,9 @@ impl Backend for Intel {
     fn open(physical: &Arc<Physical>, queues: &[QueueRequest]) -> Result<Arc<Device>> {
         let priority =
             queues.iter().map(|q| q.priority).next().unwrap_or(vk::QueueGlobalPriority::MEDIUM);
-        Device::new(Kernel::new((physical.open)()?, physical.chip, priority)?)
+        let device = Device::new(Kernel::new((physical.open)()?, physical.chip, priority)?)?;
+        encoder::start(&device)?;
+        Ok(device)
     }
 
     fn check(device: &Arc<Device>) -> Result<()> {
@@ -154,7 +163,7 @@ impl Backend for Intel {
 
     fn allocate(device: &Arc<Device>, a: Allocation) -> Result<Arc<Bo>> {
         let window = match (a.purpose, a.place) {
-            (MemoryPurpose::Sets(descriptor::STATES), _) => Window::Surfaces,
+            (MemoryPurpose::Sets(states::STATES), _) => Window::Surfaces,
             (MemoryPurpose::Sets(_), _) => Window::Sets,
             (_, Place::Any) => Window::Data,
             (_, Place::Replayable) => Window::Replay,
@@ -231,8 +240,7 @@ impl Backend for Intel {
         info: &ImageInfo,
         addresses: &Addresses,
     ) -> Result<()> {
-        let no_colour = device.zero_colour();
-        let map = |table| image.map(table, info, addresses[0], no_colour);
+        let map = |table| image.map(table, info, addresses, device.constant_colours());
         device.page_table.as_ref().map_or(Ok(()), map)
     }
 
@@ -273,12 +281,12 @@ impl Backend for Intel {
         descriptor::buffer_view(device, format, address, size)
     }
 
-    fn sampler(device: &Arc<Device>, info: &SamplerInfo) -> Result<descriptor::Sampler> {
+    fn sampler(device: &Arc<Device>, info: &SamplerInfo) -> Result<states::Sampler> {
         descriptor::sampler(device, info)
     }
 
     fn descriptor_sizes(_physical: &Physical, ty: DescriptorType) -> PerSetMemory<u32> {
-        descriptor::sizes(ty)
+        states::sizes(ty)
     }
 
     fn write_descriptor(

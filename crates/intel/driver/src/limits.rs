@@ -12,9 +12,9 @@ use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
 use tepui_vulkan::promoted::{Features, Properties};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
-use crate::descriptor::UNIFORM_UNIT_B;
 use crate::graphics::pixel::MAX_SAMPLE_PLACE;
 use crate::shader::SUBGROUP_SIZE;
+use crate::states::UNIFORM_UNIT_B;
 
 /// Driver ID. Only registered ones have names, and unregistered ones may be returned (Vulkan specification, "Physical Device
 /// Enumeration"): this one spells "TEPU".
@@ -111,6 +111,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_host_image_copy", 1),
     ("VK_EXT_image_drm_format_modifier", 2),
     ("VK_EXT_image_robustness", 1),
+    ("VK_EXT_image_view_min_lod", 1),
     ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_line_rasterization", 1),
@@ -473,6 +474,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
             PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
             PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
+            PhysicalDeviceImageViewMinLodFeaturesEXT { min_lod }
             PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
             PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
             PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }

@@ -1,82 +1,24 @@
-//! The driver's own programs, of [`tepui_vulkan_meta`].
+//! The driver's own programs that are compiled so far, of [`tepui_vulkan_meta`].
 
 use std::sync::{Arc, OnceLock};
 
-use tepui_intel_compiler::{Options, replicated};
-use tepui_ir::Shader;
-use tepui_vulkan::Result;
 use tepui_vulkan_kit::Variants;
-use tepui_vulkan_kit::builder::Words;
-use tepui_vulkan_meta::{Conventions, Program, view};
+use tepui_vulkan_meta::Program;
 
-use crate::bind::Sets;
 use crate::compression::ColourOperation;
-use crate::descriptor::{self, Sampler};
-use crate::device::Device;
 use crate::generate::Item;
-use crate::shader::{Variant, compile_error};
+use crate::states::Sampler;
+use crate::variant::Variant;
 
 /// Programs that are compiled so far, and samplers that they use.
 #[derive(Default)]
 pub struct Meta {
-    programs: Variants<Program, Arc<Variant>>,
-    generators: Variants<Item, Arc<Variant>>,
-    operations: Variants<ColourOperation, Arc<Variant>>,
+    /// Those of meta operations.
+    pub programs: Variants<Program, Arc<Variant>>,
+    /// Those that write commands.
+    pub generators: Variants<Item, Arc<Variant>>,
+    /// Those of operations on colours.
+    pub operations: Variants<ColourOperation, Arc<Variant>>,
     /// Samplers that clamp to the edges: without a filter, and linear.
-    samplers: [OnceLock<Sampler>; 2],
-}
-
-/// Conventions of the programs: words are push constants.
-const CONVENTIONS: Conventions = Conventions { threads: 64, words: Words::Push };
-
-impl Device {
-    /// A program of the driver's own.
-    ///
-    /// # Errors
-    /// When it does not compile.
-    pub fn meta(&self, p: Program) -> Result<Arc<Variant>> {
-        self.meta.programs.get_or(&p, || self.own_program(p.build(CONVENTIONS)))
-    }
-
-    /// The program that writes commands of indirect draws.
-    ///
-    /// # Errors
-    /// When it does not compile.
-    pub fn generator(&self, item: Item) -> Result<Arc<Variant>> {
-        self.meta.generators.get_or(&item, || self.own_program(item.program()))
-    }
-
-    /// The fragment program of an operation on colours.
-    ///
-    /// # Errors
-    /// When there is no memory.
-    pub fn operation(&self, operation: ColourOperation) -> Result<Arc<Variant>> {
-        self.meta.operations.get_or(&operation, || {
-            let program = replicated::fill_with_ones(self.generation());
-            let program = program.map_err(|e| compile_error(&e))?;
-            let mut v = Variant::new(self, &program, Sets::Meta, false)?;
-            v.operation = Some(operation);
-            Ok(Arc::new(v))
-        })
-    }
-
-    fn own_program(&self, mut ir: Shader) -> Result<Arc<Variant>> {
-        let options = Options::default();
-        let program = tepui_intel_compiler::compile(&mut ir, self.generation(), &options)
-            .map_err(|e| compile_error(&e))?;
-        Ok(Arc::new(Variant::new(self, &program, Sets::Meta, false)?))
-    }
-
-    /// A sampler of the driver's own programs, which clamps to the edges.
-    ///
-    /// # Errors
-    /// When there is no memory.
-    pub fn meta_sampler(&self, linear: bool) -> Result<&Sampler> {
-        let slot = &self.meta.samplers[usize::from(linear)];
-        if let Some(sampler) = slot.get() {
-            return Ok(sampler);
-        }
-        let sampler = descriptor::sampler(self, &view::sampler(linear))?;
-        Ok(slot.get_or_init(|| sampler))
-    }
+    pub samplers: [OnceLock<Sampler>; 2],
 }

@@ -12,11 +12,9 @@ use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Error, Result};
 
 use crate::family::Intel;
-use crate::shader::{FragmentKey, GeometryKey, Variant};
-
-/// Stages of draws, in the order of the pipeline.
-pub const STAGES: [Stage; 5] =
-    [Stage::Vertex, Stage::TessControl, Stage::TessEvaluation, Stage::Geometry, Stage::Fragment];
+use crate::packets::STAGES;
+use crate::shader::{FragmentKey, GeometryKey};
+use crate::variant::Variant;
 
 /// A program for each stage of [`STAGES`], and what they have in common.
 #[derive(Clone, Default)]

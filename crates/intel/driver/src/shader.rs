@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use tepui_intel_compiler::patch::PatchInterface;
 use tepui_intel_compiler::stage::Tessellator;
-use tepui_intel_compiler::{FragmentState, Options, Program, StageInfo};
+use tepui_intel_compiler::{FragmentState, Options, Program};
 use tepui_intel_isa::disasm;
-use tepui_ir::{Attrs, Builtin, Capture, Op, Shader as Ir, Stage};
+use tepui_ir::{Attrs, Builtin, Op, Shader as Ir, Stage};
 use tepui_vulkan::backend::{Executable, ShaderInfo, SubgroupSize};
 use tepui_vulkan::cache::Programs as CachedPrograms;
 use tepui_vulkan::debug::{self, Flags};
@@ -17,68 +17,14 @@ use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_kit::{Variants, variants};
 
 use crate::bind::{Places, Sets, placements};
-use crate::compression::ColourOperation;
-use crate::descriptor::buffer_state;
 use crate::device::Device;
 use crate::family::Intel;
 use crate::kernel::lock;
-use crate::pool::Piece;
-use crate::space;
+use crate::states::buffer_state;
+use crate::variant::{Variant, statistics};
 
 /// The size of subgroups that shaders read where it does not vary. source: Mesa, brw_compiler.h (`BRW_SUBGROUP_SIZE`)
 pub const SUBGROUP_SIZE: u8 = 32;
-
-/// A program where it can run.
-pub struct Variant {
-    /// Code.
-    pub code: Piece,
-    /// Constant data after it, and its surface state.
-    data: Option<(u64, Piece)>,
-    /// Bytes of constant data.
-    pub data_bytes: u32,
-    /// Places of what it reads.
-    pub places: Places,
-    /// Channels of a thread of the widest program.
-    pub width: u8,
-    /// The program for each number of channels.
-    pub programs: Vec<tepui_intel_compiler::Variant>,
-    /// Properties of the stage.
-    pub stage: StageInfo,
-    /// Outputs that transform feedback captures.
-    pub captures: Vec<Capture>,
-    /// Whether a register of constants of each thread follows those of all.
-    pub thread_constants: bool,
-    /// Bytes of scratch memory of a thread.
-    pub scratch: u32,
-    /// Bytes of workgroup memory.
-    pub shared_bytes: u32,
-    /// Whether threads wait for each other.
-    pub has_barrier: bool,
-    /// Invocations of a workgroup.
-    pub workgroup: [u32; 3],
-    /// The operation on colours that draws with the program are.
-    pub operation: Option<ColourOperation>,
-    registers: u16,
-    /// Statistics of the compiler.
-    stats: tepui_intel_compiler::Stats,
-    /// Machine code as text, if the pipeline is to show it.
-    assembly: Option<String>,
-}
-
-/// Statistics: name, description, value.
-fn statistics(s: &tepui_intel_compiler::Stats) -> [(&'static str, &'static str, u64); 8] {
-    [
-        ("instructions", "Instructions", s.instructions),
-        ("sends", "Messages, without accesses of scratch memory", s.sends),
-        ("loops", "Loops", s.loops),
-        ("spills", "Stores to scratch memory", s.scratch_stores()),
-        ("fills", "Loads from scratch memory", s.scratch_loads()),
-        ("registers", "Registers of a thread", s.registers),
-        ("scratch", "Bytes of scratch memory of a thread", s.scratch),
-        ("bytes", "Bytes of machine code", s.bytes),
-    ]
-    .map(|(name, about, value)| (name, about, u64::from(value)))
-}
 
 impl Variant {
     /// Puts a program where it can run.
@@ -129,27 +75,6 @@ impl Variant {
             stats: p.stats,
             assembly: captures.then(text),
         })
-    }
-
-    /// Address of the constant data.
-    pub fn data_address(&self) -> u64 {
-        self.data.as_ref().map_or(0, |d| d.0)
-    }
-
-    /// Address of the surface state of the constant data.
-    pub fn data_state(&self) -> u64 {
-        self.data.as_ref().map_or(space::BINDLESS, |d| d.1.address)
-    }
-
-    /// Threads of a workgroup.
-    pub fn threads(&self) -> u32 {
-        let invocations: u32 = self.workgroup.iter().product();
-        invocations.div_ceil(u32::from(self.width))
-    }
-
-    /// Registers of constants that all threads share.
-    pub fn shared_registers(&self) -> u32 {
-        u32::from(self.registers)
     }
 }
 

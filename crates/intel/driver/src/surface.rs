@@ -13,10 +13,10 @@ use tepui_vulkan::backend::{ImageInfo, ViewInfo};
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
 
-use crate::encoder::mocs;
 use crate::family::Intel;
 use crate::format::{self, IDENTITY};
-use crate::image::{Auxiliary, CLEAR_COLOUR_B};
+use crate::image::{CLEAR_COLOUR_B, Clear, Control};
+use crate::mocs::mocs;
 
 /// The unit that a surface state is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,7 @@ pub struct Part<'a> {
     /// Layout of the plane.
     pub layout: &'a Layout,
     /// The auxiliary surface that units use.
-    pub auxiliary: Option<&'a Auxiliary>,
-    /// Cache lines of samples are compressed.
-    pub compressed_samples: bool,
-    /// Address of the colour of clear blocks, if units read it in memory.
-    pub clear_colour: Option<u64>,
+    pub control: Option<Control<'a>>,
     /// GPU address of the plane.
     pub address: u64,
     /// Number of the format.
@@ -98,9 +94,7 @@ pub fn state(
     };
     let part = Part {
         layout: &v.image.planes[plane].layout,
-        auxiliary: v.image.control(),
-        compressed_samples: v.image.has_compressed_pages(),
-        clear_colour: v.image.clear_colour(),
+        control: v.image.control_of(plane),
         address: v.addresses[plane],
         format: number,
         levels: [r.base_mip_level, r.level_count],
@@ -135,11 +129,19 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         Role::Target => (level, 0),
         _ => (levels.max(1) - 1, level),
     };
-    let auxiliary = p.auxiliary.map(|a| mode(generation, a, p.compressed_samples));
+    let auxiliary = p.control.map(|c| mode(generation, &c));
     // A table leads from pages to their control surface.
-    let in_state = p.auxiliary.filter(|a| a.surface.what != AuxKind::CcsOfPages);
-    let clear =
-        p.clear_colour.map(|at| at + if is_words(p.format, l) { CLEAR_COLOUR_B } else { 0 });
+    let surfaces = p.control.map(|c| c.auxiliary);
+    let in_state = surfaces.filter(|a| a.surface.what != AuxKind::CcsOfPages);
+    let is_depth_or_stencil = p.control.is_some_and(|c| c.is_depth_or_stencil);
+    let (clear, depth_of_clears) = match p.control.and_then(|c| c.clear) {
+        Some(Clear::At(at)) if is_words(p.format, l) && !is_depth_or_stencil => {
+            (Some(at + CLEAR_COLOUR_B), 0.0)
+        }
+        Some(Clear::At(at)) => (Some(at), 0.0),
+        Some(Clear::Depth(depth)) => (None, depth),
+        None => (None, 0.0f32),
+    };
     let rows = shape.dimension == Dimension::D1 && l.desc().tiling == Tiling::Linear;
     RenderSurfaceState {
         surface_type,
@@ -184,6 +186,8 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         auxiliary_surface_pitch: in_state
             .map_or(0, |a| (a.surface.row_pitch_B / AUXILIARY_TILE_B - 1) as u32),
         auxiliary_surface_qpitch: in_state.map_or(0, |a| a.surface.qpitch_px >> 2),
+        red_clear_color: depth_of_clears.to_bits(),
+        depth_stencil_resource: is_depth_or_stencil,
         clear_value_address_enable: clear.is_some(),
         clear_value_address: clear.unwrap_or(0),
         ..RenderSurfaceState::default()
@@ -203,9 +207,12 @@ fn is_words(number: u32, l: &Layout) -> bool {
 const AUXILIARY_TILE_B: u64 = 128;
 
 /// The mode of an auxiliary surface. source: Mesa, isl_surface_state.c (`isl_encode_aux_mode`)
-fn mode(generation: Generation, a: &Auxiliary, compressed_samples: bool) -> AuxiliarySurfaceMode {
+fn mode(generation: Generation, c: &Control<'_>) -> AuxiliarySurfaceMode {
+    let a = c.auxiliary;
     match (generation, a.surface.what) {
-        (Generation::Gen12, AuxKind::Mcs) if compressed_samples => AuxiliarySurfaceMode::AuxMcsLce,
+        (Generation::Gen12, AuxKind::Mcs) if c.has_compressed_samples => {
+            AuxiliarySurfaceMode::AuxMcsLce
+        }
         (Generation::Gen9, AuxKind::Ccs) if a.compresses => AuxiliarySurfaceMode::AuxCcsE,
         (Generation::Gen9, AuxKind::Mcs | AuxKind::Ccs) => AuxiliarySurfaceMode::AuxCcsD,
         (Generation::Gen12, AuxKind::Mcs | AuxKind::Ccs) | (_, AuxKind::CcsOfPages) => {

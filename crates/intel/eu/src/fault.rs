@@ -29,9 +29,9 @@ pub enum FaultKind {
     /// Memory that should hold the program cannot be read.
     #[error("the program cannot be read")]
     Unreadable,
-    /// The program is longer than the limit.
-    #[error("the program is longer than {0} bytes")]
-    TooLong(u32),
+    /// The program has more instructions than the limit.
+    #[error("the program has more than {0} instructions")]
+    TooLong(usize),
     /// An instruction, a type or a form that the interpreter does not execute.
     #[error("not executed: {0}")]
     Unsupported(&'static str),

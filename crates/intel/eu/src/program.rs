@@ -22,8 +22,8 @@ use crate::translate::{LazyTranslation, Translated};
 /// Runs of threads before a program is translated: short programs that run once are not worth it.
 const RUNS_BEFORE_TRANSLATION: u32 = 8;
 
-/// Limit on the bytes of a program.
-pub const LIMIT: u32 = 1 << 20;
+/// Limit on the instructions of a program, which bounds the memory of its decoded form: 8 MiB of code without compaction.
+pub const MAX_INSTRUCTIONS: usize = 1 << 19;
 
 /// A program: the instructions that can be reached from its entry, ready for execution. Immutable, so that
 /// threads on several cores share it.
@@ -76,9 +76,11 @@ impl Program {
             while !found.contains_key(&ip) {
                 let inst = fetch(generation, ip, &mut read)?;
                 found.insert(ip, inst);
-                let behind = ip + inst.bytes() as u32;
-                if behind - entry.min(behind) > LIMIT {
-                    return Err(bare(ip, FaultKind::TooLong(LIMIT), &inst));
+                let behind = ip
+                    .checked_add(inst.bytes() as u32)
+                    .ok_or_else(|| bare(ip, FaultKind::BadJump(i64::from(ip)), &inst))?;
+                if found.len() > MAX_INSTRUCTIONS {
+                    return Err(bare(ip, FaultKind::TooLong(MAX_INSTRUCTIONS), &inst));
                 }
                 for jump in jumps(&inst) {
                     open.push(target(ip, jump).map_err(|kind| bare(ip, kind, &inst))?);
@@ -140,6 +142,11 @@ impl Program {
     /// The channels of its instructions, except for those without a mask.
     pub(crate) fn channels(&self) -> u32 {
         self.channels
+    }
+
+    /// Number of instructions.
+    pub fn count(&self) -> usize {
+        self.insts.len()
     }
 
     /// The instructions, by address.
@@ -212,7 +219,7 @@ impl Program {
             let ascending = placed.is_sorted_by_key(|(ip, _)| *ip);
             let gen12 = placed.first()?.1.generation >= Generation::Gen12;
             let code = (gen12 && ascending).then(|| Code::placed(placed).ok())??;
-            Some(Tracker::new(&code, Rules::MESA))
+            Some(Tracker::new(&code, Rules::COMMON))
         };
         self.scoreboard.get_or_init(make).as_ref()
     }
@@ -228,7 +235,7 @@ impl Program {
             return Vec::new();
         }
         let code = Code::placed(placed.clone()).ok();
-        let found = |code: &Code| scoreboard::check(code, Rules::MESA).ok().map(|all| all.len());
+        let found = |code: &Code| scoreboard::check(code, Rules::COMMON).ok().map(|all| all.len());
         let known = code.as_ref().and_then(&found);
         let mut all = Vec::new();
         for (n, (ip, inst)) in placed.iter().enumerate() {

@@ -65,10 +65,39 @@ fn random_programs() {
     assert!(ran > 5_000 && executed > 50_000, "{ran} programs, {executed} instructions");
 }
 
+/// A program of so many moves, to its end.
+fn moves(count: usize) -> Result<Program, Fault> {
+    let code = |text: &str| asm::assemble(Generation::Gen9, text).expect("assembly");
+    let (one, end) = (code("mov(8) g4<1>UD g3<8,8,1>UD { align1 1Q };"), code(END));
+    assert_eq!(one.len(), 16);
+    Program::load(Generation::Gen9, 0, |at, buffer| {
+        let (n, at) = (at as usize / 16, at as usize % 16);
+        let inst = if n < count { &one } else { &end };
+        let found = inst.get(at..at + buffer.len()).filter(|_| n <= count);
+        found.is_some_and(|bytes| {
+            buffer.copy_from_slice(bytes);
+            true
+        })
+    })
+}
+
+#[test]
+fn programs_are_as_long_as_their_decoded_form_may_be() {
+    let long = moves(100_000).expect("a program of 1.6 MB");
+    let (thread, fault) = execute_within(&long, 7, 200_000);
+    assert_eq!((fault, thread.executed(), long.count()), (None, 100_001, 100_001));
+    // All mapped memory may be moves.
+    assert!(matches!(moves(usize::MAX), Err(Fault { kind: FaultKind::TooLong(_), .. })));
+}
+
 const END: &str =
     "send(8) null<1>UD g127<8,8,1>UD 0x82000010 thread_spawner MsgDesc: { align1 WE_all 1Q EOT };";
 
 fn execute(program: &Program, seed: u64) -> (Thread, Option<Fault>) {
+    execute_within(program, seed, 200)
+}
+
+fn execute_within(program: &Program, seed: u64, mut budget: u64) -> (Thread, Option<Fault>) {
     let mut bits = bits(seed);
     let mut thread = Thread::new();
     thread.start(&Dispatch {
@@ -81,7 +110,6 @@ fn execute(program: &Program, seed: u64) -> (Thread, Option<Fault>) {
         *byte = bits() as u8;
     }
     let mut units = Echo(0);
-    let mut budget = 200;
     for _ in 0..4 {
         if let Err(fault) = thread.run(program, &mut units, &mut budget) {
             // A fault has a position.

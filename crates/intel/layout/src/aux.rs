@@ -244,6 +244,12 @@ mod tests {
         assert_eq!((layout.row_pitch_B, layout.aux().unwrap().what), (384, AuxKind::Hiz));
         assert_eq!(layout.pages_under_aux().unwrap().size_B, 256);
         assert_eq!(Layout::new(&depth).unwrap().pages_under_aux(), None);
+        // source: Mesa, isl.c (`isl_surf_supports_ccs`): stencil of one sample.
+        let mut stencil = ImageDesc::new_2d(Format::S8_UINT, Tiling::Y, 70, 50);
+        let layout = Layout::of_gen12(&stencil).unwrap();
+        assert_eq!((layout.row_pitch_B, layout.aux().unwrap().what), (128, AuxKind::CcsOfPages));
+        stencil.shape.samples = 4;
+        assert_eq!(Layout::of_gen12(&stencil).unwrap().aux(), None);
         let blocks = ImageDesc::new_2d(Format::BC1_RGB_UNORM_BLOCK, Tiling::Y, 70, 50);
         assert_eq!(Layout::of_gen12(&blocks).unwrap().aux(), None);
     }
@@ -289,6 +295,7 @@ mod tests {
             (Format::D16_UNORM, 0x14, 0),
             (Format::X8_D24_UNORM_PACK32, 0x13, 5),
             (Format::D32_SFLOAT, 0x11, 5),
+            (Format::S8_UINT, 0x1d, 4),
         ] {
             assert_eq!(page_format(format), Some(code << 58 | size << 54 | 1 << 52), "{format}");
         }

@@ -88,7 +88,8 @@ impl Layout {
         let kind = check(desc, stencil)?;
         let shape = &desc.shape;
         let is_gen12 = stencil == Tiling::Y;
-        let pitch_align_B = match is_gen12 && may_be_compressed(desc, kind) {
+        let is_colour = kind == ImageKind::Colour;
+        let pitch_align_B = match is_gen12 && is_colour && may_be_compressed(desc, kind) {
             // source: Mesa, isl.c (`isl_calc_row_pitch_alignment`): of other pitches fast clears clear the wrong part.
             true => COMPRESSED_PITCH_B,
             false => 1,
@@ -124,6 +125,8 @@ impl Layout {
             qpitch_align_el: match shape.dimension {
                 // source: SKL PRM, RENDER_SURFACE_STATE, Surface QPitch: whole tiles for tiled 3D surfaces.
                 Dimension::D3 if desc.tiling != Tiling::Linear => tile_el(desc).1,
+                // source: Mesa, isl.c (`isl_calc_array_pitch_el_rows`): clears of depth are aligned to 16 by 8 pixels.
+                _ if is_gen12 && kind == ImageKind::Depth && desc.may_have_aux => 8,
                 _ => 1,
             },
             tile_el: tile_el(desc),
@@ -266,12 +269,13 @@ impl Layout {
 /// Alignment of the pitch of colours of which cache lines may be compressed on Gen12: four tiles.
 const COMPRESSED_PITCH_B: u64 = 512;
 
-/// Whether cache lines of an image may be compressed: those of texels of one sample in Y tiles.
+/// Whether cache lines of an image with no other auxiliary surface may be compressed: those of texels of one sample in Y tiles. Stencil in
+/// such tiles is that of Gen12.
 /// source: Mesa, isl.c (`isl_surf_supports_ccs`).
 pub(crate) fn may_be_compressed(desc: &ImageDesc, kind: ImageKind) -> bool {
     let block = desc.shape.format.info().block;
     desc.may_have_aux
-        && kind == ImageKind::Colour
+        && matches!(kind, ImageKind::Colour | ImageKind::Stencil)
         && desc.shape.samples == 1
         && desc.tiling == Tiling::Y
         && block.width_px * block.height_px == 1

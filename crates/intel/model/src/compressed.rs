@@ -248,6 +248,10 @@ impl Compressed {
             (ViewKind::Plain | ViewKind::Ignored, LineState::Stale) => return None,
             (ViewKind::Ignored, LineState::Compressed) => return None,
             (ViewKind::Plain | ViewKind::Ignored, _) => Mistake::NotResolved,
+            // A control surface knows nothing of a hierarchy that is not written through.
+            (ViewKind::Compressed | ViewKind::WriteThrough, LineState::Hierarchy) => {
+                Mistake::NotResolved
+            }
             (_, LineState::Stale) if line.surface == view.surface() => Mistake::Stale,
             _ => return None,
         };

@@ -189,6 +189,11 @@ impl Format {
         self.format.info().numeric()
     }
 
+    /// Whether it is depth of 24 bits.
+    pub fn is_24_bit_depth(&self) -> bool {
+        self.format == F::X8_D24_UNORM_PACK32
+    }
+
     /// Whether a component has 32 bits.
     pub fn has_32_bit_channels(&self) -> bool {
         match &self.format.info().encoding {

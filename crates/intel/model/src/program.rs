@@ -16,8 +16,9 @@ pub(crate) fn program(
     vm: &AddressSpace,
     kernel: u64,
 ) -> Result<Arc<CachedProgram>, JobFault> {
-    /// Limit on the decoded kernels that are kept.
+    /// Limits on the decoded kernels that are kept, and on their instructions.
     const MAX_PROGRAMS: usize = 1024;
+    const MAX_KEPT_INSTRUCTIONS: usize = 1 << 20;
     let mut memory = Memory::new(vm, MemoryUnit::Instructions);
     let cached = {
         let programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,22 +33,36 @@ pub(crate) fn program(
             return Ok(cached);
         }
     }
-    let mut pieces = Vec::new();
+    let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
     let loaded = Program::load(gpu.chip.generation, 0, |offset, buffer| {
         let done = memory.read(kernel + u64::from(offset), buffer).is_ok();
         if done {
-            pieces.push((offset, buffer.to_vec()));
+            add_piece(&mut pieces, offset, buffer);
         }
         done
     });
     let program = loaded.map_err(|fault| thread_fault(kernel, fault))?;
     let cached = Arc::new(CachedProgram { pieces, program });
     let mut programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
-    if programs.len() >= MAX_PROGRAMS {
+    let kept: usize = programs.values().map(|p| p.program.count()).sum();
+    if programs.len() >= MAX_PROGRAMS || kept + cached.program.count() > MAX_KEPT_INSTRUCTIONS {
         programs.clear();
     }
     programs.insert(kernel, cached.clone());
     Ok(cached)
+}
+
+/// Adds code that was read: to the last piece if it continues or overlaps that.
+fn add_piece(pieces: &mut Vec<(u32, Vec<u8>)>, offset: u32, code: &[u8]) {
+    if let Some((start, bytes)) = pieces.last_mut()
+        && let Some(within) = offset.checked_sub(*start).map(|within| within as usize)
+        && within <= bytes.len()
+    {
+        let known = (bytes.len() - within).min(code.len());
+        bytes.extend_from_slice(&code[known..]);
+        return;
+    }
+    pieces.push((offset, code.to_vec()));
 }
 
 /// Converts a fault of an EU to the model's.

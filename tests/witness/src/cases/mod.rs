@@ -7,6 +7,7 @@ mod blocks;
 mod borders;
 mod canvas;
 mod capture_replay;
+mod cleared;
 mod codecs;
 mod commands;
 mod compiled;
@@ -82,6 +83,7 @@ pub fn all() -> Vec<Case> {
         blend_advanced::cases(),
         targets::cases(),
         passes::cases(),
+        cleared::cases(),
         sequences::cases(),
     ]
     .into_iter()

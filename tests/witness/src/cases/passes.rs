@@ -18,7 +18,7 @@ const FOUR: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_4;
 const CLEAR: [f32; 4] = [0.2, 0.3, 0.4, 0.5];
 
 /// Triangles anywhere in the view with a depth each, `size` across.
-fn scattered(seed: u64, count: usize, size: f32) -> Vec<Vertex> {
+pub(super) fn scattered(seed: u64, count: usize, size: f32) -> Vec<Vertex> {
     let mut random = Random::new(seed);
     let mut next = |low: f32, high: f32| random.float(low, high);
     let mut out = Vec::new();

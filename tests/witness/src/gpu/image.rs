@@ -150,9 +150,11 @@ impl ImageSpec {
 
     fn aspect(&self) -> vk::ImageAspectFlags {
         match self.format {
-            vk::Format::D16_UNORM | vk::Format::D32_SFLOAT | vk::Format::D32_SFLOAT_S8_UINT => {
-                vk::ImageAspectFlags::DEPTH
-            }
+            vk::Format::D16_UNORM
+            | vk::Format::X8_D24_UNORM_PACK32
+            | vk::Format::D32_SFLOAT
+            | vk::Format::D24_UNORM_S8_UINT
+            | vk::Format::D32_SFLOAT_S8_UINT => vk::ImageAspectFlags::DEPTH,
             vk::Format::S8_UINT => vk::ImageAspectFlags::STENCIL,
             _ => vk::ImageAspectFlags::COLOR,
         }
@@ -170,7 +172,7 @@ impl ImageSpec {
     /// All aspects: what barriers and attachments name.
     fn aspects(&self) -> vk::ImageAspectFlags {
         match self.format {
-            vk::Format::D32_SFLOAT_S8_UINT => {
+            vk::Format::D24_UNORM_S8_UINT | vk::Format::D32_SFLOAT_S8_UINT => {
                 vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL
             }
             _ => self.aspect(),
@@ -239,6 +241,8 @@ pub struct ViewSpec {
     pub levels: [u32; 2],
     /// First layer and number of layers.
     pub layers: [u32; 2],
+    /// Smallest level of detail, from the image's first level on, if the view has one.
+    pub min_lod: Option<f32>,
 }
 
 impl ViewSpec {
@@ -250,6 +254,7 @@ impl ViewSpec {
             swizzle: [vk::ComponentSwizzle::IDENTITY; 4],
             levels: [0, spec.levels],
             layers: [0, spec.layers],
+            min_lod: None,
         }
     }
 }
@@ -608,7 +613,8 @@ impl Gpu {
         view: ViewSpec,
     ) -> Result<vk::ImageView> {
         let [r, g, b, a] = view.swizzle;
-        let create = vk::ImageViewCreateInfo::default()
+        let mut least = vk::ImageViewMinLodCreateInfoEXT::default();
+        let mut create = vk::ImageViewCreateInfo::default()
             .image(image)
             .view_type(view.shape.view_type())
             .format(view.format)
@@ -624,6 +630,11 @@ impl Gpu {
                 base_array_layer: view.layers[0],
                 layer_count: view.layers[1],
             });
+        if let Some(min_lod) = view.min_lod {
+            self.require(ext::image_view_min_lod::NAME)?;
+            least = least.min_lod(min_lod);
+            create = create.push_next(&mut least);
+        }
         // SAFETY: the image is live and bound to memory.
         let view =
             unsafe { self.device.create_image_view(&create, None) }.during("vkCreateImageView")?;

@@ -128,6 +128,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::host_image_copy::NAME,
     ext::image_drm_format_modifier::NAME,
     ext::image_2d_view_of_3d::NAME,
+    ext::image_view_min_lod::NAME,
     ext::non_seamless_cube_map::NAME,
     khr::shader_subgroup_rotate::NAME,
     khr::shader_maximal_reconvergence::NAME,
@@ -303,6 +304,7 @@ impl Gpu {
         let mut pipeline_robust = vk::PhysicalDevicePipelineRobustnessFeaturesEXT::default();
         let mut host_copy = vk::PhysicalDeviceHostImageCopyFeaturesEXT::default();
         let mut view_of_3d = vk::PhysicalDeviceImage2DViewOf3DFeaturesEXT::default();
+        let mut min_lod = vk::PhysicalDeviceImageViewMinLodFeaturesEXT::default();
         let mut seams = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default();
         let mut depth_clip = vk::PhysicalDeviceDepthClipEnableFeaturesEXT::default();
         let mut bias = vk::PhysicalDeviceDepthBiasControlFeaturesEXT::default();
@@ -346,6 +348,7 @@ impl Gpu {
                     has(ext::pipeline_robustness::NAME) => pipeline_robust,
                     has(ext::host_image_copy::NAME) => host_copy,
                     has(ext::image_2d_view_of_3d::NAME) => view_of_3d,
+                    has(ext::image_view_min_lod::NAME) => min_lod,
                     has(ext::non_seamless_cube_map::NAME) => seams,
                     has(ext::depth_clip_enable::NAME) => depth_clip,
                     has(ext::blend_operation_advanced::NAME) => advanced,

@@ -43,6 +43,13 @@ pub struct Rules {
     pub barriers_count: bool,
     /// Whether a message waits for the a0 that holds its descriptor by itself. Mesa 26.1 relies on it.
     pub descriptors_wait: bool,
+    /// Whether a read of an accumulator must be ordered after a write of it by an instruction of the same pipe, which is that of 64-bit types
+    /// or that of all others. Mesa's scoreboard pass does so; Intel's assembler library has it from the hardware (`SWSBSetter.cpp` of the
+    /// Intel Graphics Compiler).
+    pub accumulators: bool,
+    /// Whether in-order instructions that touch different bytes of a register must be ordered. Mesa's scoreboard pass knows whole
+    /// registers; Intel's assembler library has dependencies between bytes (`RegDeps.cpp`).
+    pub whole_registers: bool,
     /// Whether a wait of an instruction with a mask is worthless for an instruction without one: fused execution units walk
     /// through blocks with all channels off, in which masked instructions do not wait (Wa_1407528679).
     pub masked_waits: bool,
@@ -55,14 +62,20 @@ impl Rules {
         in_order_writes: false,
         barriers_count: true,
         descriptors_wait: true,
+        accumulators: true,
+        whole_registers: true,
         masked_waits: true,
     };
+    /// As far as Mesa's compiler and Intel's agree.
+    pub const COMMON: Rules = Rules { accumulators: false, whole_registers: false, ..Rules::MESA };
     /// Every choice on the safe side.
     pub const STRICT: Rules = Rules {
         jumps_count: false,
         in_order_writes: true,
         barriers_count: false,
         descriptors_wait: false,
+        accumulators: true,
+        whole_registers: true,
         masked_waits: true,
     };
 }

@@ -21,6 +21,12 @@ enum Kind {
     Other,
 }
 
+/// Whether an instruction has an operand of 64 bits. source: Intel Graphics Compiler, RegDeps.cpp (`setDEPPipeClass_SingleDistPipe`)
+fn is_long(inst: &Inst) -> bool {
+    let sources = inst.src[..inst.sources()].iter().map(|src| src.ty);
+    sources.chain([inst.dst.ty]).any(|ty| ty.bytes() == 8)
+}
+
 /// Facts about an instruction that the scoreboard needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
@@ -34,8 +40,11 @@ pub struct Footprint {
     special_reads: u32,
     /// Special registers that are written, implicit ones included.
     special_writes: u32,
+    access: Access,
     swsb: Swsb,
     out_of_order: bool,
+    /// It has an operand of 64 bits: it is in the long pipe, if it is in order.
+    long: bool,
     no_mask: bool,
     message: bool,
     kind: Kind,
@@ -66,8 +75,10 @@ impl Footprint {
             indirect: [0; 2],
             special_reads: special(access.reads_address, access.accumulator_reads.operand),
             special_writes: special(access.writes_address, access.accumulator_writes.all()),
+            access: *access,
             swsb: inst.swsb,
             out_of_order: is_out_of_order(inst),
+            long: is_long(inst),
             no_mask: inst.no_mask,
             message: inst.opcode.is_send(),
             kind,
@@ -95,6 +106,21 @@ impl Footprint {
             Kind::Barrier => rules.barriers_count,
             Kind::Other => false,
         }
+    }
+
+    /// Those of registers of which it touches a byte that an earlier instruction writes.
+    fn touched(&self, producer: &Footprint, mask: u128, own: fn(&Access, u8) -> u32) -> u128 {
+        let indirect = self.indirect[0] | self.indirect[1] | producer.indirect[1];
+        let mut touched = mask & indirect;
+        let mut rest = mask & !indirect;
+        while rest != 0 {
+            let register = rest.trailing_zeros() as u8;
+            rest &= rest - 1;
+            if own(&self.access, register) & producer.access.written_bytes(register) != 0 {
+                touched |= 1 << register;
+            }
+        }
+        touched
     }
 
     fn is_idle(&self) -> bool {
@@ -237,13 +263,19 @@ impl State {
                 found(Conflict { pending: *pending, out_of_order, hazard, register });
             };
             if pending.dst {
-                report(
-                    Hazard::ReadAfterWrite,
-                    own.reads() & producer.writes(),
-                    special_reads & producer.special_writes,
-                );
+                let by_bytes = ordered && !rules.whole_registers;
+                let touched = |mask: u128, of_own: fn(&Access, u8) -> u32| match by_bytes {
+                    true => own.touched(producer, mask, of_own),
+                    false => mask,
+                };
+                let read = touched(own.reads() & producer.writes(), Access::read_bytes);
+                let same_pipe = ordered && own.long == producer.long;
+                let by_hardware = if same_pipe && !rules.accumulators { !1 } else { 0 };
+                let special = special_reads & producer.special_writes & !by_hardware;
+                report(Hazard::ReadAfterWrite, read, special);
                 if !ordered || rules.in_order_writes {
-                    report(Hazard::WriteAfterWrite, own.writes() & producer.writes(), 0);
+                    let written = touched(own.writes() & producer.writes(), Access::written_bytes);
+                    report(Hazard::WriteAfterWrite, written, 0);
                 }
             }
             let is_read = pending.read_in == Some(block) && !own.no_mask;

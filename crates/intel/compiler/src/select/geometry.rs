@@ -1,13 +1,13 @@
 //! Geometry shaders: inputs by the handles of vertices, emitted vertices by number ([`crate::emissions`]).
 
 use super::alu::op;
-use super::urb::{Base, slot_between};
+use super::urb::Base;
 use super::{Comp, Ending, Select, Source};
 use crate::emissions::{CONTROL, COUNT, STREAM};
 use crate::error::Result;
-use crate::interface::place;
 use crate::mir::{GRF_DWORDS, Operand, Place};
 use crate::payload::{GeometryPayload, HANDLES};
+use crate::slots::{place, slot_between};
 use crate::stage::{ControlData, GeometryInfo};
 use crate::vue::Varying;
 use tepui_intel_isa::{Opcode, Type as Ty};

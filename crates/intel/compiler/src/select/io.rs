@@ -8,9 +8,9 @@ use super::convert::int_type;
 use super::{Comp, Select, Source};
 use crate::bind::{Constant, Surface};
 use crate::error::Result;
-use crate::interface::place;
 use crate::mir::{Inst, MOp, Operand, Place, planes};
 use crate::payload::{DOMAIN_END, FragmentPayload, GeometryPayload, HullPayload};
+use crate::slots::place;
 use crate::stage::{
     DomainInfo, FragmentInfo, FragmentState, GeometryInfo, HullInfo, VertexInfo, VertexOutputs,
 };

@@ -29,9 +29,7 @@ mod texture;
 mod urb;
 mod vertex;
 
-pub(crate) use tessellation::{patch_slot, vertex_slot};
 pub(crate) use texture::uniform_operands;
-pub(crate) use urb::slot_between;
 
 use crate::bind::BindMap;
 use crate::error::{Error, Result};

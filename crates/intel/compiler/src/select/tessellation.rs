@@ -4,17 +4,17 @@
 //! is then that of the thread. Entries of patches are [`crate::patch`].
 
 use super::alu::op;
-use super::urb::{Base, slot_between};
+use super::urb::Base;
 use super::{Comp, Ending, Select, Source};
 use crate::bind::Constant;
 use crate::error::Result;
-use crate::interface::place;
 use crate::mir::{self, GRF_DWORDS, Operand, Place};
 use crate::patch::{PatchInterface, SLOT_DWORDS};
 use crate::payload::{DOMAIN_COORDINATES, DOMAIN_HANDLES, HANDLES, HullPayload};
+use crate::slots::{patch_slot, slot_between, vertex_slot};
 use crate::stage::{DomainInfo, HullInfo};
 use tepui_intel_isa::{Generation, Opcode, Type as Ty};
-use tepui_ir::{self as ir, Attrs, Builtin, IoLoc, IoSlot, Op, Scope};
+use tepui_ir::{self as ir, Attrs, Builtin, Op, Scope};
 use tepui_sysval::SystemValue;
 
 /// Double words of g0: the handle of a patch, its number, and the number of the thread.
@@ -31,27 +31,6 @@ const fn thread_bits(generation: Generation) -> (u32, u32) {
         Generation::Gen9 => (0x00fe_0000, 17),
         Generation::Gen12 => (0x007f_0000, 16),
     }
-}
-
-/// The slot and the component of a word of an output or input of a patch.
-pub(crate) fn patch_slot(p: &PatchInterface, slot: IoSlot, k: u8) -> Option<(u16, u8)> {
-    let component = slot.component.saturating_add(k);
-    let level = |is_inner| {
-        let dword = p.level(is_inner, component)?;
-        Some((dword / SLOT_DWORDS, (dword % SLOT_DWORDS) as u8))
-    };
-    match slot.loc {
-        IoLoc::Location(n) => Some((p.patch_slot(n), component)),
-        IoLoc::Builtin(Builtin::TessLevelOuter) => level(false),
-        IoLoc::Builtin(Builtin::TessLevelInner) => level(true),
-        IoLoc::Builtin(_) => None,
-    }
-}
-
-/// The slot of a word of a vertex of a patch, relative to the vertex, and its component.
-pub(crate) fn vertex_slot(p: &PatchInterface, slot: IoSlot, k: u8) -> Option<(u16, u8)> {
-    let (varying, component) = place(&slot, k)?;
-    Some((p.vertex_slot(varying)?, component))
 }
 
 /// The vertices of a patch.

@@ -6,7 +6,6 @@
 
 use super::alu::op;
 use super::{Comp, Ending, Select, Source};
-use crate::interface::place;
 use crate::mir::{self, Inst, MOp, Operand, Place, planes};
 use crate::patch::SLOT_DWORDS;
 use std::collections::BTreeMap;
@@ -303,10 +302,4 @@ impl Select<'_> {
         let v = self.def_plane(mir::Op::Shuffle, Ty::UD, &[base, number]);
         self.read(v, Ty::UD)
     }
-}
-
-/// The slot and the component of a word of an input that another stage before the rasteriser has written.
-pub(crate) fn slot_between(slot: IoSlot, k: u8) -> Option<(u16, u8)> {
-    let (varying, component) = place(&slot, k)?;
-    Some((crate::vue::VueMap::slot_between(varying)?, component))
 }

@@ -6,7 +6,8 @@ use tepui_vulkan::Result;
 use tepui_vulkan_kit::arena::{Mapped, Upload as Place};
 use tepui_vulkan_kit::{Arena, populate};
 
-use crate::device::{Chunk, Device, Upload, packet};
+use crate::device::{Chunk, Device, Upload};
+use crate::packets::packet;
 
 /// Bytes that each chunk keeps for its last command.
 const END_B: u64 = 16;

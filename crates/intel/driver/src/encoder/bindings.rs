@@ -6,16 +6,13 @@ use tepui_vulkan::command::{BindPoint, BoundSet, MAX_PUSH, MAX_SETS};
 use tepui_vulkan_kit::arena::Mapped;
 
 use super::Encoder;
-use super::stages::Tables;
+use super::state::PushedSets;
+use super::tables::Tables;
 use crate::bind::{Buffer, Entry, SamplerPlace, Word};
-use crate::descriptor::{RECORDS, STATES, buffer_state};
-use crate::device::packet;
-use crate::shader::Variant;
+use crate::packets::packet;
 use crate::space;
-
-/// Addresses of the memory of sets that are pushed, by set and kind.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PushedSets([[u64; 2]; MAX_SETS]);
+use crate::states::{RECORDS, STATES, buffer_state};
+use crate::variant::Variant;
 
 /// Sources of a program's table and constants.
 pub struct Inputs<'a> {

@@ -170,11 +170,13 @@ impl Encoder {
         self.operate_on_colour(parts.collect(), ColourOperation::Ambiguate, Some([0; 4]), None)
     }
 
-    /// Clears colour attachments of a rendering by marking their blocks, where that can be; returns those that it cleared, a bit each.
+    /// Clears the first layer of colour attachments of a rendering by marking their blocks, where that can be; returns those that it
+    /// cleared, a bit each.
     pub(super) fn fast_clears_of_colours(&mut self, r: &Rendering<Intel>) -> Result<u8> {
+        let generation = self.device.generation();
         let mut cleared = 0;
         for (k, a) in r.colours.iter().enumerate() {
-            let Some(a) = a.as_ref().filter(|a| is_fast_clear(r, a)) else { continue };
+            let Some(a) = a.as_ref().filter(|a| is_fast_clear(generation, r, a)) else { continue };
             let part = ImageRef { layers: 1, ..clone(&a.image) };
             // That of images in several parts is zero always: they share it.
             let colour = Some(a.clear).filter(|_| is_single(&a.image.info));
@@ -217,7 +219,9 @@ impl Encoder {
         let fragment = self.device.operation(operation)?;
         for part in parts {
             let element_b = part.image.planes[0].layout.element_B();
-            let [width, height] = operation_rectangle(generation, part.extent(), element_b);
+            let samples = part.info.samples;
+            let [width, height] =
+                operation_rectangle(generation, part.extent(), element_b, samples);
             let rect = vk::Rect2D {
                 offset: vk::Offset2D { x: 0, y: 0 },
                 extent: vk::Extent2D { width, height },
@@ -238,7 +242,7 @@ impl Encoder {
             let rectangle = DrawnRectangle {
                 words: &[],
                 bindings: &[],
-                state: &GraphicsState::default(),
+                state: &GraphicsState { samples, ..GraphicsState::default() },
                 rect,
                 depth: 0.0,
                 layers: (0, layers),
@@ -259,7 +263,7 @@ impl Encoder {
     fn store_clear_colour(&mut self, part: &ImageRef<Intel>, colour: [u32; 4]) -> Result<()> {
         let image = part.image.clone();
         let control = image.page_control().or_else(|| image.block_control());
-        let Some(control) = control else { return Ok(()) };
+        let Some(control) = control.or_else(|| image.sample_control()) else { return Ok(()) };
         if control.clear_offset == 0 {
             return Ok(());
         }
@@ -412,12 +416,20 @@ const MAX_SIDE_PX: u32 = 1 << 14;
 /// Largest side in pixels of images of at most 32 bits that are not cleared fast: Wa_18020603990.
 const MAX_SLOW_PX: u32 = 256;
 
-/// Whether an attachment's clear at the beginning of a rendering marks blocks: one of the first level of the first layer as a whole. Clear
-/// blocks have one colour in an image, and views of other formats do not have it but for zero.
+/// Whether an attachment's clear at the beginning of a rendering marks blocks of its first layer: one of the first level of the image's first
+/// layer as a whole. Clear blocks have one colour in an image, and views of other formats do not have it but for zero.
 ///
-/// source: Mesa, anv_image.c (`anv_can_fast_clear_color`, `anv_layout_to_fast_clear_type`)
-fn is_fast_clear(r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
+/// source: Mesa, anv_image.c (`anv_can_fast_clear_color`, `anv_layout_to_fast_clear_type`), anv_private.h
+/// (`anv_can_sample_mcs_with_clear`)
+fn is_fast_clear(generation: Generation, r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
     let i = &a.image;
+    let is_gen12 = generation == Generation::Gen12;
+    let element_b = i.info.format.info().block.bytes;
+    // On Gen9, clear samples are zero, and nothing has to say which.
+    let of_samples = i.image.sample_control().is_some_and(|c| {
+        // The sampler misreads clear samples of small texels: Wa_14013111325.
+        !is_gen12 || c.clear_offset != 0 && i.image.has_compressed_pages() && element_b > 2
+    });
     let of_pages = i.image.page_control().is_some_and(|c| c.clear_offset != 0);
     let of_lines = i.image.line_control().is_some_and(|c| c.clear_offset != 0);
     let of_clears = i.image.clear_control().is_some_and(|_| may_be_clear(a.layout));
@@ -425,19 +437,18 @@ fn is_fast_clear(r: &Rendering<Intel>, a: &Attachment<Intel>) -> bool {
     let is_whole = (r.area.offset.x, r.area.offset.y) == (0, 0)
         && r.area.extent.width >= width
         && r.area.extent.height >= height;
-    let is_first = i.level == 0 && i.layer == 0 && r.layers <= 1 && r.view_mask <= 1;
+    let is_first = i.level == 0 && i.layer == 0 && (r.view_mask == 0 || r.view_mask & 1 != 0);
     // A view of one slice is not told from one of the image.
     let is_first = is_first && i.info.image_type == vk::ImageType::_2D;
-    let is_small =
-        of_pages && i.info.format.info().block.bytes <= 4 && width.max(height) <= MAX_SLOW_PX;
+    let is_small = is_gen12 && element_b <= 4 && width.max(height) <= MAX_SLOW_PX;
     // Outside of attachments, Gen9 has zero as the colour of clear blocks.
-    let is_plain = (of_pages || may_be_clear(a.layout))
+    let is_plain = (is_gen12 || !of_samples && may_be_clear(a.layout))
         && i.format == i.info.format
         && i.info.views == ViewFormats::Own
         && is_single(&i.info)
         && hw(i.format).is_some_and(|hw| hw.swizzle == IDENTITY);
     a.load == vk::AttachmentLoadOp::CLEAR
-        && (of_pages || of_lines || of_clears)
+        && (of_pages || of_lines || of_clears || of_samples)
         && is_whole
         && is_first
         && !is_small

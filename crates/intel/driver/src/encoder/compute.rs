@@ -18,13 +18,14 @@ use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH};
 
 use super::Encoder;
-use super::bindings::{Inputs, PushedSets};
-use super::hardware::{Partition, compute_threads};
+use super::bindings::Inputs;
+use super::hardware::compute_threads;
+use super::state::{Partition, PushedSets};
 use crate::bind::Word;
-use crate::device::packet;
 use crate::flush::{Flush, Mode};
-use crate::shader::Variant;
+use crate::packets::packet;
 use crate::space;
+use crate::variant::Variant;
 
 /// Bytes of a register.
 const REGISTER_B: usize = 4 * GRF_DWORDS as usize;

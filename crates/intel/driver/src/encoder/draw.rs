@@ -12,18 +12,17 @@ use tepui_vulkan::state::{GraphicsState, Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result};
 
 use super::Encoder;
-use super::bindings::PushedSets;
 use super::generated::Method;
-use super::hardware::{Partition, mocs};
-use super::linked::{Key, Linked, Packets, Place};
-use super::stages::Constants;
-use super::templates::Pointers;
-use super::vertex_ranges::{Buffer, INDICES};
+use super::linked::{Key, Linked, Place};
+use super::state::{Partition, PushedSets};
+use super::vertex_ranges::INDICES;
 use crate::family::Intel;
 use crate::flush::Mode;
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
-use crate::graphics::{Causes, Context, Effect, Kind, Out, RULES, for_each_bit};
-use crate::programs::{Programs, STAGES};
+use crate::graphics::{Causes, Context, Effect, Kind, RULES, for_each_bit};
+use crate::mocs::mocs;
+use crate::packets::Out;
+use crate::programs::Programs;
 use crate::space;
 
 /// Registers of indirect draws: vertices, instances, first vertex, first instance, base vertex. source: genxml, 3DPRIM_*
@@ -34,48 +33,6 @@ const START_INSTANCE: u64 = 0x243c;
 const BASE_VERTEX: u64 = 0x2440;
 /// Bytes of the parameters of a draw at most.
 const MAX_PARAMETERS_B: u32 = 20;
-
-/// State that the draws so far have emitted.
-#[derive(Default)]
-pub struct Graphics {
-    /// Causes of changes since the last draw.
-    pub causes: Causes,
-    /// Groups of state that changed since the last draw.
-    pub changed: AllAtFirst,
-    /// Linked programs, and the packets that were emitted.
-    pub packets: Packets,
-    /// Block of binding tables of the last draw's.
-    pub block: u64,
-    /// Constants of the stages.
-    pub constants: [Constants; STAGES.len()],
-    /// Pointers of the stages that were emitted.
-    pub pointers: [Option<Pointers>; STAGES.len()],
-    /// Tables or constants were made since pointers were emitted.
-    pub rebound: bool,
-    /// Vertex buffers that attributes read, a bit each.
-    read_buffers: u32,
-    /// Memory for the buffers of a draw.
-    ranges: Vec<Buffer>,
-    /// The index buffer that was emitted.
-    index: Option<IndexBuffer>,
-    /// Bytes of an index of the last draw.
-    index_bytes: u32,
-    /// The last draw was the application's, and another one with the same state is one primitive.
-    pub repeats: bool,
-    /// Sets that are pushed.
-    pub pushed: PushedSets,
-    /// The hull stage's packet was emitted since the last primitive.
-    hull_is_new: bool,
-}
-
-/// Groups of state; all of them at first.
-pub struct AllAtFirst(pub Groups);
-
-impl Default for AllAtFirst {
-    fn default() -> Self {
-        AllAtFirst(Groups::all())
-    }
-}
 
 /// Parts of a draw.
 pub struct Parts<'a> {

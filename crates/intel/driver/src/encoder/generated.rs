@@ -24,13 +24,14 @@ use tepui_vulkan::backend::{Condition, Draw};
 use tepui_vulkan_kit::arena::{Mapped, Upload as Place};
 
 use super::Encoder;
-use super::batch::{Batch, jump_to};
-use super::hardware::Hardware;
+use super::batch::jump_to;
 use super::linked::Linked;
-use crate::device::{Chunk, Device, Upload, packet};
+use super::state::Hardware;
+use crate::device::Upload;
 use crate::flush::{Flush, Mode, before_parameters};
 use crate::generate::{Ends, GenerateWords, Item, JUMP_B, NUMBERS_B};
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
+use crate::packets::packet;
 
 /// Draws from which on commands are generated in place.
 const IN_PLACE_FROM: u32 = 4;
@@ -67,28 +68,6 @@ impl Method {
             // The predicate is the condition's.
             _ if condition.is_some() && count_address.is_some() => Method::InPlace,
             _ => Method::Registers,
-        }
-    }
-}
-
-/// Commands that the GPU writes.
-#[derive(Default)]
-pub struct Generated {
-    /// Batch of the programs that write in place.
-    side: Batch,
-    /// State at the end of that batch, and the address in the main batch to which it is to return; none if nothing jumps there since
-    /// it last returned.
-    open: Option<(Hardware, u64)>,
-    ring: Option<Chunk>,
-}
-
-impl Generated {
-    /// Gives the memory back.
-    pub fn clear(&mut self, device: &Device) {
-        self.side.clear(device);
-        self.open = None;
-        if let Some(ring) = self.ring.take() {
-            device.recycle(Upload::Dynamic, ring);
         }
     }
 }

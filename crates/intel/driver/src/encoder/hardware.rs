@@ -9,69 +9,15 @@ use tepui_vulkan::Result;
 use tepui_vulkan_kit::arena::Mapped;
 
 use super::Encoder;
-use super::vertex_ranges::{Buffer, VertexRanges};
+use super::state::Partition;
+use super::vertex_ranges::Buffer;
 use crate::device::{STATE_B, Upload};
 use crate::flush::{Flush, Mode, controls};
+use crate::mocs::mocs;
 use crate::space;
-
-/// Cache policy of everything but what a display reads. source: Mesa, isl.c, `isl_device_init` (`mocs.internal`)
-pub fn mocs(generation: Generation) -> u8 {
-    match generation {
-        Generation::Gen9 => 2 << 1,
-        Generation::Gen12 => 3 << 1,
-    }
-}
-
-/// Partitions of the L3 cache on Gen9, which has no room for workgroup memory otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Partition {
-    /// None for workgroup memory: 48 ways for the URB, 48 for all else.
-    Plain,
-    /// 32 ways for workgroup memory, 16 for the URB, 48 for all else.
-    Shared,
-}
-
-impl Partition {
-    /// The register's value. source: genxml, L3CNTLREG; Mesa, intel_l3_config.c (`chv_l3_configs`)
-    fn value(self) -> u32 {
-        let fields = |slm: u32, urb: u32, all: u32| slm | urb << 1 | all << 25;
-        match self {
-            Partition::Plain => fields(0, 48, 48),
-            Partition::Shared => fields(1, 16, 48),
-        }
-    }
-}
 
 /// The register of the partitions. source: genxml, L3CNTLREG
 const L3CNTLREG: u64 = 0x7034;
-
-/// State that the commands so far have set.
-#[derive(Clone, Default)]
-pub struct Hardware {
-    /// The pipeline.
-    pub mode: Option<Mode>,
-    /// Partitions of the L3.
-    partition: Option<Partition>,
-    /// The block of binding tables from which the surface state base is set.
-    block: Option<u64>,
-    /// Flushes that the next work waits for.
-    pub pending: Flush,
-    /// Addresses that the vertex cache may hold.
-    pub vertex_ranges: VertexRanges,
-    /// Address of the last MEDIA_VFE_STATE's scratch memory and its other values, as they were packed.
-    pub vfe: Option<[u8; MediaVfeState::SIZE_BYTES]>,
-    /// The optimisation of hierarchical depth that [`Encoder::optimise_planes`] switches is off.
-    pub has_unoptimised_planes: bool,
-    /// Offset of the colour calculator's state from the base of dynamic state, if it is set.
-    pub colour_calculator: Option<u64>,
-}
-
-impl Hardware {
-    /// Notes that base addresses are those of commands before.
-    pub fn keep_bases(&mut self, before: &Hardware) {
-        self.block = before.block;
-    }
-}
 
 impl Encoder {
     /// A binding table of surface states at these addresses; returns its offset from the surface state base.

@@ -13,11 +13,12 @@ use tepui_vulkan::Result;
 use tepui_vulkan::backend::Stages;
 use tepui_vulkan::state::{GraphicsState, Groups};
 
-use super::stages::Tables;
+use super::tables::Tables;
 use crate::device::{Device, Scratch};
 use crate::family::Intel;
 use crate::graphics::{Causes, Effect, RULES, for_each_bit, rules_of};
-use crate::programs::{Programs, STAGES};
+use crate::packets::STAGES;
+use crate::programs::Programs;
 use crate::shader::{FragmentKey, Shader, compile_error};
 
 /// Programs that a command buffer keeps linked; others are linked again.

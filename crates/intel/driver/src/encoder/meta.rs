@@ -18,10 +18,9 @@ use tepui_vulkan_meta::{
 };
 
 use super::Encoder;
-use super::bindings::PushedSets;
 use super::draw::Parts;
+use super::state::PushedSets;
 use crate::bind::{META_RECORD_B, META_STATES_B};
-use crate::descriptor::{RECORDS, STATE_B, STATES, State, pack};
 use crate::device::Device;
 use crate::family::Intel;
 use crate::flush::Flush;
@@ -29,8 +28,9 @@ use crate::format::{self, IDENTITY};
 use crate::graphics::Causes;
 use crate::graphics::vertex::RECTANGLES;
 use crate::programs::Programs;
-use crate::shader::Variant;
+use crate::states::{RECORDS, STATE_B, STATES, State, pack};
 use crate::surface::{Part, Role, channels, of_part};
+use crate::variant::Variant;
 
 /// A rectangle that a fragment program draws in the current rendering.
 pub struct DrawnRectangle<'a> {
@@ -59,7 +59,7 @@ fn layout<'a>(level: &Level<'a, Intel>) -> &'a Layout {
 
 /// Whether memory holds the texels of a level: nothing is compressed, and pixels have one sample.
 fn is_in_memory(level: &Level<'_, Intel>) -> bool {
-    layout(level).msaa == Msaa::None && !level.image.is_compressed()
+    layout(level).msaa == Msaa::None && level.image.control_of(level.plane).is_none()
 }
 
 /// Texels of a level in memory.
@@ -67,8 +67,12 @@ fn in_memory<'a>(level: &Level<'a, Intel>) -> Result<Texels<'a, Intel>> {
     Ok(Texels::Memory(memory(layout(level), level.level, level.addresses[level.plane])?))
 }
 
-/// The view of a level of samples as unsigned numbers, and how they make texels.
+/// The view of a level as unsigned numbers, and how they make texels. Depth under a hierarchy is seen in its own format.
 fn as_words<'a>(level: &Level<'a, Intel>) -> Result<(View<'a, Intel>, Packing)> {
+    let is_depth = layout(level).kind == ImageKind::Depth;
+    if is_depth && level.image.control_of(level.plane).is_some() {
+        return Ok((level.as_array(level.format), of_depth(level)?));
+    }
     let words = match level.image.line_control() {
         Some(_) => format::compressed_words(level.image.planes[0].layout.desc().shape.format)
             .and_then(|words| Some((words, Packing::of(words)?))),
@@ -77,6 +81,12 @@ fn as_words<'a>(level: &Level<'a, Intel>) -> Result<(View<'a, Intel>, Packing)> 
     let (format, packing) = words
         .ok_or_else(|| Error::unsupported(format!("copies of samples of {}", level.format)))?;
     Ok((level.as_array(format), packing))
+}
+
+/// The packing of a level's depths.
+fn of_depth(level: &Level<'_, Intel>) -> Result<Packing> {
+    let lost = || Error::unsupported(format!("copies of depths of {}", level.format));
+    Packing::of_depth(level.format).ok_or_else(lost)
 }
 
 /// The surface state and the sampler of a binding.
@@ -95,9 +105,7 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
     let hw = format::hw(view.format).ok_or_else(unknown)?;
     let part = Part {
         layout: layout(&view.of),
-        auxiliary: view.of.image.control(),
-        compressed_samples: view.of.image.has_compressed_pages(),
-        clear_colour: view.of.image.clear_colour(),
+        control: view.of.image.control_of(view.of.plane),
         address: view.of.addresses[view.of.plane],
         format: hw.number,
         levels: [view.of.level, 1],
@@ -301,11 +309,7 @@ impl MetaEncoder for Encoder {
                 let (view, packing) = as_words(level)?;
                 Ok(Texels::Drawn(view, Output::Colour, packing))
             }
-            ImageKind::Depth => {
-                let lost = || Error::unsupported(format!("copies of samples of {}", level.format));
-                let packing = Packing::of_depth(level.format).ok_or_else(lost)?;
-                Ok(Texels::Drawn(own, Output::Depth, packing))
-            }
+            ImageKind::Depth => Ok(Texels::Drawn(own, Output::Depth, of_depth(level)?)),
             ImageKind::Stencil => Ok(Texels::Drawn(own, Output::Stencil, as_words(level)?.1)),
         }
     }

@@ -21,7 +21,8 @@ mod queries;
 mod record;
 mod rendering;
 mod stages;
-mod templates;
+mod state;
+mod tables;
 mod vertex_ranges;
 
 use std::sync::Arc;
@@ -41,18 +42,14 @@ use tepui_vulkan::{Result, vk};
 use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::Upload as Place;
 
-use crate::device::{Chunk, Device, Scratch, Upload, packet};
-use crate::graphics::Out;
-use crate::shader::Variant;
+use crate::device::{Chunk, Device, Scratch, Upload};
+use crate::packets::Out;
+use crate::packets::packet;
+use crate::variant::Variant;
 
 use batch::Batch;
-use bindings::PushedSets;
-use draw::Graphics;
-use generated::Generated;
-use hardware::Hardware;
-pub use hardware::mocs;
-use rendering::Targets;
-pub use templates::Templates;
+use state::{BoundPrograms, Generated, Graphics, Hardware, PushedSets, Targets};
+use tables::Tables;
 
 /// Records a command buffer.
 pub struct Encoder {
@@ -71,9 +68,9 @@ pub struct Encoder {
     /// Commands that the GPU writes.
     generated: Generated,
     /// Programs of the application's last draw.
-    bound: record::BoundPrograms,
+    bound: BoundPrograms,
     /// Tables of the last dispatch.
-    compute_tables: stages::Tables,
+    compute_tables: Tables,
     /// Memory for packets.
     spare: Vec<u8>,
     /// Memory for constants.
@@ -119,8 +116,8 @@ impl Encoder {
             hardware: Hardware::default(),
             graphics: Graphics::default(),
             generated: Generated::default(),
-            bound: record::BoundPrograms::default(),
-            compute_tables: stages::Tables::default(),
+            bound: BoundPrograms::default(),
+            compute_tables: Tables::default(),
             spare: Vec::new(),
             words: Vec::new(),
             states: Vec::new(),
@@ -146,8 +143,8 @@ impl Encoder {
         }
         self.hardware = Hardware::default();
         self.graphics = Graphics::default();
-        self.bound = record::BoundPrograms::default();
-        self.compute_tables = stages::Tables::default();
+        self.bound = BoundPrograms::default();
+        self.compute_tables = Tables::default();
         self.targets = None;
         self.depth_resolve = None;
         self.pushed = PushedSets::default();

@@ -14,7 +14,7 @@ use tepui_vulkan_meta::{clear, condition, copy, resolve};
 
 use super::Encoder;
 use super::draw::Parts;
-use super::linked::{Key, Pipeline, Place};
+use super::linked::{Key, Place};
 use super::rendering::samples;
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, before_parameters, of_dependency};
@@ -62,19 +62,6 @@ impl DrawEncoder<Intel> for Encoder {
         };
         self.draw_parts(place, &parts, draw)
     }
-}
-
-/// Programs of the application's last draw.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BoundPrograms {
-    /// Number of its pipeline, and version of the state for which programs are compiled; none for shader objects.
-    pipeline: Option<Pipeline>,
-    /// Their place.
-    place: Option<Place>,
-    /// Version of the state for which programs are compiled.
-    version: u32,
-    /// The draw had several views.
-    several_views: bool,
 }
 
 impl Encoder {

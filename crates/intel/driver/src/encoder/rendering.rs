@@ -10,36 +10,15 @@ use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_meta::clear;
 
 use super::Encoder;
-use super::hardware::Partition;
+use super::state::{Partition, Targets};
 use crate::compression::may_be_clear;
-use crate::device::packet;
 use crate::family::Intel;
 use crate::flush::Mode;
 use crate::format;
 use crate::graphics::Causes;
-use crate::image::Auxiliary;
+use crate::image::{Auxiliary, Control};
+use crate::packets::packet;
 use crate::surface::{self, Part, Role};
-
-/// The rendering that draws go to.
-#[derive(Clone, Debug)]
-pub struct Targets {
-    /// Pixels that are rendered.
-    pub area: vk::Rect2D,
-    /// Addresses of the surface states of colour attachments; that of nothing where there is none.
-    pub states: [u64; MAX_COLOURS],
-    /// Attachments that there are, a bit each.
-    pub colours: u8,
-    /// There is a depth attachment.
-    pub depth: bool,
-    /// The depth attachment has floats.
-    pub float_depth: bool,
-    /// There is a stencil attachment.
-    pub stencil: bool,
-    /// Address of the surface state of no attachment, of the size of the rendering.
-    pub nothing: u64,
-    /// Addresses of the surface states by location of fragment outputs, once a draw has found them.
-    pub by_location: Option<[u64; MAX_COLOURS]>,
-}
 
 /// The control surface of an attachment's blocks that may have any clear colour.
 pub(super) fn clear_control(a: &Attachment<Intel>) -> Option<&Auxiliary> {
@@ -54,9 +33,7 @@ fn target(generation: Generation, a: &Attachment<Intel>) -> Result<RenderSurface
         .ok_or_else(|| Error::unsupported(format!("colour attachments of {}", a.format)))?;
     let part = Part {
         layout: &a.image.planes[a.plane].layout,
-        auxiliary: a.image.control().or(of_clears),
-        compressed_samples: a.image.has_compressed_pages(),
-        clear_colour: a.image.clear_colour(),
+        control: a.image.control_of(a.plane).or_else(|| of_clears.map(Control::of_colours)),
         address: a.addresses[a.plane],
         format: hw.number,
         levels: [a.level, 1],
@@ -118,18 +95,32 @@ impl Encoder {
         self.targets = Some(targets);
         self.graphics.causes |= Causes::RENDERING;
         self.prepare(Mode::Graphics, Partition::Plain)?;
-        let fast = self.fast_clear_of_depth(r)?;
+        let [fast_depth, fast_stencil] = self.fast_clears_of_depth(r)?;
         self.depth_and_stencil(r.depth.as_ref(), r.stencil.as_ref())?;
         let mut clears = clear::Clear::of_loads(r);
+        // The other layers of attachments whose first one is clear.
+        let others = clear::Clear { colours: fast_colours, depth: None, stencil: None, ..clears };
         clears.colours &= !fast_colours;
-        if fast {
+        if fast_depth {
             clears.depth = None;
+        }
+        if fast_stencil {
+            clears.stencil = None;
+        }
+        let layers = r.layers.max(1);
+        let later = r.view_mask & !1;
+        if fast_colours != 0 && (later != 0 || r.view_mask == 0 && layers > 1) {
+            let rect = vk::ClearRect {
+                rect: r.area,
+                base_array_layer: 1,
+                layer_count: layers.saturating_sub(1),
+            };
+            clear::rectangle(self, &others, &rect, samples(r), later, None)?;
         }
         if clears.is_empty() {
             return Ok(());
         }
-        let rect =
-            vk::ClearRect { rect: r.area, base_array_layer: 0, layer_count: r.layers.max(1) };
+        let rect = vk::ClearRect { rect: r.area, base_array_layer: 0, layer_count: layers };
         clear::rectangle(self, &clears, &rect, samples(r), r.view_mask, None)
     }
 }

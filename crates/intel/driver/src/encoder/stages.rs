@@ -9,39 +9,14 @@ use super::Encoder;
 use super::bindings::Inputs;
 use super::draw::Parts;
 use super::linked::Linked;
-use super::templates::Pointers;
+use super::tables::Constants;
 use crate::graphics::Causes;
-use crate::programs::STAGES;
-use crate::shader::Variant;
-
-/// Tables of a stage.
-#[derive(Default)]
-pub struct Tables {
-    /// Addresses of the surface states of the binding table.
-    pub states: Vec<u64>,
-    /// Address of the block that it is in.
-    pub block: u64,
-    /// Its offset from the surface state base.
-    pub table: u32,
-    /// Offsets of the samplers' states from the dynamic state base.
-    pub samplers: Vec<u32>,
-    /// Their offset from the dynamic state base.
-    pub sampler_table: u32,
-}
+use crate::packets::STAGES;
+use crate::templates::Pointers;
+use crate::variant::Variant;
 
 /// Alignment of constants: a register. source: genxml, 3DSTATE_CONSTANT_BODY
 const CONSTANTS_ALIGN: u64 = 32;
-
-/// Constants of a stage in memory.
-#[derive(Default)]
-pub struct Constants {
-    /// The words.
-    words: Vec<u32>,
-    /// Registers that they fill.
-    registers: u32,
-    /// Their address.
-    address: u64,
-}
 
 impl Encoder {
     /// Makes binding tables and constants in memory, where what they are made of has changed; emits nothing.

@@ -8,8 +8,9 @@ use tepui_ir::{Builtin, Capture, IoLoc};
 use tepui_vulkan::Result;
 use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK, MAX_STREAMS};
 
-use super::{Context, Out};
-use crate::encoder::mocs;
+use super::Context;
+use crate::mocs::mocs;
+use crate::packets::Out;
 
 /// Bytes of a location.
 const SLOT_B: u32 = 16;

@@ -21,7 +21,6 @@ use tepui_intel_compiler::stage::{
     DomainInfo, FragmentInfo, GeometryInfo, HullInfo, Tessellator, VertexInfo, VertexOutputs,
 };
 use tepui_intel_compiler::vue::Setup;
-use tepui_intel_packets::{Packet, Revision};
 use tepui_ir::Capture;
 use tepui_vulkan::Result;
 use tepui_vulkan::command::VertexBuffer;
@@ -29,9 +28,9 @@ use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::state::{GraphicsState, Groups};
 use tepui_vulkan::vk;
 
-use crate::device::packet;
-use crate::programs::STAGES;
-use crate::shader::Variant;
+use crate::packets::Out;
+use crate::packets::STAGES;
+use crate::variant::Variant;
 
 bitflags! {
     /// Causes besides groups of dynamic state why packets change.
@@ -98,36 +97,6 @@ pub struct Context<'a> {
     pub feedback: Option<&'a [FeedbackBuffer; MAX_FEEDBACK]>,
     /// Statistics count the draw. Draws of the driver's own have other shaders, so that packets change with these.
     pub statistics: bool,
-}
-
-/// Bytes of packets.
-pub struct Out {
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    revision: Revision,
-}
-
-impl Out {
-    /// Nothing, for a generation.
-    pub fn new(generation: Generation) -> Out {
-        Out { bytes: Vec::new(), revision: tepui_intel_packets::revision(generation) }
-    }
-
-    /// Nothing, in memory that is reused.
-    pub fn reuse(generation: Generation, mut bytes: Vec<u8>) -> Out {
-        bytes.clear();
-        Out { bytes, ..Out::new(generation) }
-    }
-
-    /// Appends a packet.
-    ///
-    /// # Errors
-    /// When a value does not fit.
-    pub fn put<P: Packet>(&mut self, p: &P) -> Result<()> {
-        let from = self.bytes.len();
-        self.bytes.resize(from + P::INFO.size_bytes, 0);
-        p.pack_into_as(&mut self.bytes[from..], self.revision).map_err(packet)
-    }
 }
 
 /// A function that appends packets.

@@ -10,7 +10,8 @@ use tepui_intel_packets::output::{
 use tepui_vulkan::state::{Blend, MAX_COLOURS};
 use tepui_vulkan::{Result, vk};
 
-use super::{Context, Out};
+use super::Context;
+use crate::packets::Out;
 
 fn compare(op: vk::CompareOp) -> CompareFunction {
     match op {

@@ -7,8 +7,9 @@ use tepui_intel_packets::pixel::{
 };
 use tepui_vulkan::Result;
 
-use super::{Context, Out};
+use super::Context;
 use crate::compression::ColourOperation;
+use crate::packets::Out;
 use crate::space;
 
 /// The largest coordinate of a sample.

@@ -10,7 +10,8 @@ use tepui_intel_packets::raster::{State3dClip, State3dRaster, State3dSbe, State3
 use tepui_vulkan::{Result, vk};
 use vk::LineRasterizationMode as Line;
 
-use super::{Context, Out};
+use super::Context;
+use crate::packets::Out;
 
 /// Selections of the provoking vertex of triangle fans, lines, and triangle strips and lists. source: Mesa, genX_gfx_state.c
 fn provoking(c: &Context<'_>) -> [u32; 3] {

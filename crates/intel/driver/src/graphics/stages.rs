@@ -11,9 +11,10 @@ use tepui_intel_packets::gen12;
 use tepui_intel_packets::stages::{State3dDs, State3dGs, State3dHs, State3dTe, State3dVs};
 use tepui_vulkan::Result;
 
-use super::{Context, Out};
-use crate::shader::Variant;
+use super::Context;
+use crate::packets::Out;
 use crate::space;
+use crate::variant::Variant;
 
 /// KiB of the URB that push constants have, in parts of 2 KiB for each stage. source: Mesa, intel_device_info.c
 /// (`max_constant_urb_size_kb`)

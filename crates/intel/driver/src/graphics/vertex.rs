@@ -12,9 +12,10 @@ use tepui_vulkan::command::VertexBuffer;
 use tepui_vulkan::state::MAX_VERTEX;
 use tepui_vulkan::{Error, Result, vk};
 
-use super::{Context, Out};
-use crate::encoder::mocs;
+use super::Context;
 use crate::format;
+use crate::mocs::mocs;
+use crate::packets::Out;
 
 /// Buffers of the numbers of the draw. source: Mesa, anv_private.h (`ANV_SVGS_VB_INDEX`, `ANV_DRAWID_VB_INDEX`)
 pub const IDS_BUFFER: u32 = 31;

@@ -31,12 +31,15 @@ const TILE_BYTES: u64 = 4096;
 /// Side in pixels of the tiles of [`AuxiliaryPlane::clear_blocks`].
 const SIDE: u32 = tepui_raster::TILE_SIDE as u32;
 
+/// The format of stencil buffers as surfaces, R8_UINT. source: Mesa, isl.h
+pub(crate) const STENCIL: u32 = 0x142;
+
 /// Kinds of auxiliary surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuxiliaryKind {
     /// For colour images.
     Ccs,
-    /// For colour images on Gen12, found through the table.
+    /// For colour images on Gen12, and for depth that is written through its hierarchy; found through the table.
     InTable,
     /// For samples of colour images.
     Mcs {
@@ -80,21 +83,16 @@ pub(crate) struct AuxiliaryPlane {
 impl Auxiliary {
     /// The auxiliary surface that a surface state names; on Gen12 with the address of the table that maps to it.
     ///
-    /// Assumption: the CCS of depth and stencil buffers can be ignored, as their texels are always written.
+    /// Assumption: the CCS of a stencil buffer can be ignored, as it has no clear blocks.
     pub fn of(state: &RenderSurfaceState, samples: u32, table: u64) -> Option<Auxiliary> {
         use AuxiliarySurfaceMode as Mode;
         if state.auxiliary_surface_base_address == 0 {
-            let is_colour = state.auxiliary_surface_mode == Mode::AuxCcsE
-                && !state.depth_stencil_resource
-                && samples == 1;
+            let compresses = state.auxiliary_surface_mode == Mode::AuxCcsE && samples == 1;
+            let is_stencil = state.depth_stencil_resource && state.surface_format == STENCIL;
             let in_tiles = state.tile_mode == TileMode::Ymajor && state.tiled_resource_mode == 0;
-            return (table != 0 && is_colour && in_tiles).then_some(Auxiliary {
-                kind: AuxiliaryKind::InTable,
-                base: table,
-                pitch: 0,
-                qpitch: 4 * u64::from(state.surface_qpitch),
-                keeps_plain: false,
-            });
+            let qpitch = 4 * u64::from(state.surface_qpitch);
+            return (table != 0 && compresses && !is_stencil && in_tiles)
+                .then(|| Auxiliary::in_table(table, qpitch));
         }
         let kind = match (state.auxiliary_surface_mode, samples) {
             (Mode::AuxCcsD | Mode::AuxCcsE, 1) => AuxiliaryKind::Ccs,
@@ -117,6 +115,17 @@ impl Auxiliary {
                 AuxiliaryKind::Ccs | AuxiliaryKind::InTable | AuxiliaryKind::Hiz => rows / 4,
             },
         })
+    }
+
+    /// The CCS that a table maps to, with the rows of the image per layer.
+    pub fn in_table(table: u64, qpitch: u64) -> Auxiliary {
+        Auxiliary {
+            kind: AuxiliaryKind::InTable,
+            base: table,
+            pitch: 0,
+            qpitch,
+            keeps_plain: false,
+        }
     }
 
     /// The HiZ buffer at an address, with its pitch in bytes and the rows of pixels per layer.
@@ -272,12 +281,14 @@ impl AuxiliaryKind {
     }
 }
 
-/// The MCS value of a pixel whose samples are all in their own slices.
+/// The MCS value of a pixel whose samples are all in their own slices: entries are as wide as the number of a slice.
+///
+/// source: Mesa, blorp_clear.c (`get_mcs_ambiguate_pixel`); BDW PRM volume 5, "Compressed Multisample Surfaces"
 pub(crate) fn own_slices(samples: u32) -> u64 {
     match samples {
         2 => 0b10,
         4 => 0xe4,
-        8 => 0x7654_3210,
+        8 => 0xfa_c688,
         _ => 0xfedc_ba98_7654_3210,
     }
 }
@@ -287,6 +298,7 @@ pub(crate) fn slice(samples: u32, mcs: u64, sample: u32) -> u32 {
     let bits = match samples {
         2 => 1,
         4 => 2,
+        8 => 3,
         _ => 4,
     };
     (mcs >> (bits * (sample & 15)) & ((1 << bits) - 1)) as u32 & (samples - 1)
@@ -645,6 +657,8 @@ mod tests {
         for samples in [2, 4, 8, 16] {
             assert!(!is_clear_pixel(samples, own_slices(samples)));
             assert!(is_clear_pixel(samples, u64::MAX));
+            let own = own_slices(samples);
+            assert!((0..samples).all(|sample| slice(samples, own, sample) == sample), "{samples}");
         }
     }
 }

@@ -6,12 +6,41 @@
 
 use std::ops::Range;
 
-use tepui_softgpu::Protection;
+use tepui_softgpu::{Fault, Protection};
 use tepui_texel::LevelLayout;
 
 use super::image::LevelPlane;
 use super::surface::{Dimension, Image, Tiling};
 use crate::memory::Memory;
+
+/// Fills an area of a layer of a level with a texel, in all samples.
+///
+/// # Errors
+/// Memory is not bound.
+pub(crate) fn fill(
+    memory: &mut Memory<'_>,
+    image: &Image,
+    level: &LevelPlane,
+    area: &[Range<u32>; 2],
+    layer: u32,
+    texel: &[u8],
+) -> Result<(), Fault> {
+    if let Some(plain) = PlainLevel::new(memory, image, level, layer, Protection::WRITE) {
+        plain.fill(area.clone(), texel);
+        return Ok(());
+    }
+    let [width, height] = level.size;
+    for y in area[1].start..area[1].end.min(height) {
+        for x in area[0].start..area[0].end.min(width) {
+            for sample in 0..image.samples {
+                if let Some(at) = level.texel(image, [x, y], layer, sample) {
+                    memory.write(at, texel)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
 
 /// A layer of a level, and its location on the host.
 #[derive(Clone, Copy, Debug)]

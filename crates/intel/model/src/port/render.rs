@@ -99,7 +99,6 @@ impl Ports<'_> {
         let index = extended.map_or(header[2], |bits| bits >> 12) as usize & 7;
         let first = usize::from(message.channel_offset);
         if let Some(target) = &target {
-            memory.set_view(target.image.view);
             back_end.prepare(memory, target, binding).map_err(refuse)?;
         }
         if let Some(target) = target.as_deref_mut()
@@ -185,7 +184,6 @@ impl Ports<'_> {
             return Ok(false);
         };
         let Some(colours) = view.rows(0) else { return Ok(false) };
-        memory.set_view(target.image.view);
         back_end.prepare(memory, target, binding).map_err(refuse)?;
         back_end.write_strip(memory, kernels, target, binding, strip, colours).map_err(refuse)
     }
@@ -204,7 +202,6 @@ impl Ports<'_> {
         };
         back_end.spread();
         let Some(target) = targets[binding].as_deref() else { return Ok(()) };
-        memory.set_view(target.image.view);
         back_end.prepare(memory, target, binding).map_err(refuse)?;
         for lane in lanes(message, width) {
             let channel = usize::from(message.channel_offset) + lane;

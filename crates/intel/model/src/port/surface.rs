@@ -10,7 +10,7 @@ use tepui_softgpu::Contents;
 
 use super::auxiliary::{Auxiliary, AuxiliaryKind};
 use super::refusal::{refuse, unimplemented};
-use crate::compressed::{View, clear_colour};
+use crate::compressed::{View, ViewKind, clear_colour};
 use crate::format::{self, Format, MAX_BYTES};
 use crate::memory::{Memory, address};
 use crate::order::MemoryUnit;
@@ -198,6 +198,10 @@ pub(crate) struct Image {
     pub target_level: u32,
     /// Number of levels from there on.
     pub levels: u32,
+    /// Smallest level of detail of the sampler, from that level on.
+    ///
+    /// Assumption: Resource Min LOD counts from the surface's first level, as Surface Min LOD does, and is applied after the sampler's range.
+    pub min_lod: f32,
     /// Pitch in bytes, of rows of texels or of tiles.
     pub pitch: u64,
     /// Distance of layers in rows.
@@ -232,7 +236,7 @@ pub(crate) struct Image {
 ///
 /// source: genxml, gen120.xml, CLEAR_COLOR; Mesa, isl.c (`isl_get_sampler_clear_field_offset`): on Gen12 it is in
 /// memory, as four channels for rendering, followed by a pixel of at most 64 bits for the sampler, which reads the
-/// channels only of formats whose red has 32 bits.
+/// channels only of formats whose red has 32 bits. Of depth of 24 bits it reads the pixel in place of the first channel (Wa_2201730850).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClearColour {
     /// The channels, as render target writes convert them.
@@ -267,6 +271,9 @@ impl ClearColour {
     /// The sampler's texel of a format.
     fn sampled(&self, format: &Format, texel: &mut [u8]) {
         match self.pixel {
+            Some(_) if format.is_24_bit_depth() => {
+                texel.copy_from_slice(&self.channels[0].to_le_bytes()[..texel.len()]);
+            }
             Some((_, pixel)) if !format.has_32_bit_channels() && texel.len() <= pixel.len() => {
                 texel.copy_from_slice(&pixel[..texel.len()]);
             }
@@ -462,6 +469,7 @@ impl Image {
             level: state.surface_min_lod,
             target_level: state.mip_count_lod,
             levels: state.mip_count_lod + 1,
+            min_lod: (state.resource_min_lod - state.surface_min_lod as f32).max(0.0),
             pitch: u64::from(state.surface_pitch) + 1,
             // source: Mesa, isl_genX_helpers.h (`isl_get_qpitch`): 3D stencil has twice the pitch.
             qpitch: match (tiling, three) {
@@ -501,6 +509,9 @@ impl Image {
             view: match (state.auxiliary_surface_mode, auxiliary) {
                 (_, Some(auxiliary)) => auxiliary.view(),
                 (AuxiliarySurfaceMode::AuxNone, None) => View::PLAIN,
+                (AuxiliarySurfaceMode::AuxCcsE, None) if state.depth_stencil_resource => {
+                    View::through(View::TABLE, ViewKind::Compressed)
+                }
                 (_, None) => View::IGNORED,
             },
             may_be_clear: false,

@@ -15,7 +15,7 @@ use super::unit::{MAX_SAMPLES, UNIT, unimplemented};
 use crate::compressed::{View, ViewKind, clear_colour};
 use crate::context::HardwareContext;
 use crate::job::JobFault;
-use crate::memory::{Memory, address};
+use crate::memory::Memory;
 use crate::port::auxiliary::{Auxiliary, AuxiliaryPlane};
 use crate::port::plain::PlainLevel;
 use crate::port::surface::{ClearColour, Dimension, Image, Tiling};
@@ -68,7 +68,7 @@ impl DepthFormat {
 /// The depth and stencil buffers of a draw.
 pub(super) struct Buffers {
     pub depth: Option<(Image, DepthFormat)>,
-    /// The hierarchical depth buffer, which marks clear blocks.
+    /// The hierarchical depth buffer, or the CCS, which marks clear blocks.
     pub hiz: Option<AuxiliaryPlane>,
     /// The depth of clear blocks.
     pub clear: f32,
@@ -97,6 +97,7 @@ fn image(depth: &State3dDepthBuffer, format: u32, tiling: Tiling, samples: u32) 
         level: depth.lod,
         target_level: depth.lod,
         levels: depth.lod + 1,
+        min_lod: 0.0,
         pitch: u64::from(depth.surface_pitch) + 1,
         qpitch: 4 * u64::from(depth.surface_qpitch),
         align: [1; 2],
@@ -137,15 +138,6 @@ impl Buffers {
             let of_depth: gen12::State3dDepthBuffer = latched(context)?;
             if of_depth.control_surface_enable {
                 depth_view = View::through(View::TABLE, ViewKind::Compressed);
-            }
-            // In write-through mode the sampler reads the depth buffer without a resolve: clears fill it, and
-            // the hierarchical buffer is not maintained.
-            if hiz_state.hierarchical_depth_buffer_write_thru_enable {
-                if state.hierarchical_depth_buffer_enable {
-                    let hiz = address(hiz_state.surface_base_address);
-                    depth_view = View::through(hiz, ViewKind::WriteThrough);
-                }
-                state.hierarchical_depth_buffer_enable = false;
             }
             stencil_tiling = match (stencil.tiled_mode, stencil.surface_type) {
                 // source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`): Gen12 has stencil in Y tiles.
@@ -226,8 +218,16 @@ impl Buffers {
             stencil = Some(image);
         }
         let clear: State3dClearParams = latched(context)?;
+        // What is written through the hierarchy is in the depth buffer, whose CCS marks clear blocks, as the sampler reads them.
+        //
+        // Assumption: the hierarchical buffer says the same then, so that it needs no marks of its own.
+        let writes_through = hiz_state.hierarchical_depth_buffer_write_thru_enable;
         let hiz =
             depth.as_ref().filter(|_| state.hierarchical_depth_buffer_enable).map(|(image, _)| {
+                if writes_through {
+                    let table = context.bases.auxiliary_table;
+                    return Auxiliary::in_table(table, image.qpitch).plane(image, image.level);
+                }
                 let pitch = u64::from(hiz_state.surface_pitch) + 1;
                 // source: Mesa, isl_emit_depth_stencil.c: the field counts rows of pixels, in units of four.
                 let qpitch = 4 * u64::from(hiz_state.surface_qpitch);
@@ -235,7 +235,10 @@ impl Buffers {
                     .plane(image, image.level)
             });
         if let (Some((image, _)), Some(hiz)) = (&mut depth, &hiz) {
-            image.view = hiz.view();
+            image.view = match writes_through {
+                true => View::through(View::TABLE, ViewKind::WriteThrough),
+                false => hiz.view(),
+            };
         }
         Ok(Buffers {
             depth,

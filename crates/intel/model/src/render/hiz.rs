@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use tepui_intel_packets::pixel::State3dWmHzOp;
-use tepui_softgpu::{AddressSpace, Contents, Fault, Protection};
+use tepui_softgpu::{AddressSpace, Contents, Fault};
 
 use super::depth::Buffers;
 use super::unit::UNIT;
@@ -17,7 +17,7 @@ use crate::job::JobFault;
 use crate::memory::Memory;
 use crate::order::MemoryUnit;
 use crate::port::auxiliary::AuxiliaryPlane;
-use crate::port::plain::PlainLevel;
+use crate::port::plain::fill;
 use crate::port::surface::Image;
 
 /// Ranges of columns and rows.
@@ -63,27 +63,9 @@ pub(crate) fn operate(
     }
     if let Some(image) = buffers.stencil.as_ref().filter(|_| stencil) {
         memory.set_view(image.view);
-        fill(&mut memory, image, &area, &[operation.stencil_clear_value as u8]).map_err(fault)?;
-    }
-    Ok(())
-}
-
-/// Fills an area of an image's level.
-fn fill(memory: &mut Memory<'_>, image: &Image, area: &Area, texel: &[u8]) -> Result<(), Fault> {
-    let level = image.level_plane(image.level);
-    if let Some(plain) = PlainLevel::new(memory, image, &level, 0, Protection::WRITE) {
-        plain.fill(area.clone(), texel);
-        return Ok(());
-    }
-    let [width, height, _] = image.level_size(image.level);
-    for y in area[1].start..area[1].end.min(height) {
-        for x in area[0].start..area[0].end.min(width) {
-            for sample in 0..image.samples {
-                if let Some(at) = level.texel(image, [x, y], 0, sample) {
-                    memory.write(at, texel)?;
-                }
-            }
-        }
+        let texel = [operation.stencil_clear_value as u8];
+        let level = image.level_plane(image.level);
+        fill(&mut memory, image, &level, &area, 0, &texel).map_err(fault)?;
     }
     Ok(())
 }
@@ -121,8 +103,14 @@ impl Depth<'_, '_> {
         level.report_contents(self.memory, self.image, area, 0, contents);
     }
 
+    /// Writes the clear depth to an area.
+    fn fill(&mut self, area: &Area) -> Result<(), Fault> {
+        let level = self.image.level_plane(self.image.level);
+        fill(self.memory, self.image, &level, area, 0, self.texel)
+    }
+
     fn clear(&mut self, area: &Area) -> Result<(), Fault> {
-        let Some(hiz) = self.hiz else { return fill(self.memory, self.image, area, self.texel) };
+        let Some(hiz) = self.hiz else { return self.fill(area) };
         let [width, height, _] = self.image.level_size(self.image.level);
         for element in self.blocks(area, hiz) {
             let pixels = self.pixels(element, hiz);
@@ -137,7 +125,7 @@ impl Depth<'_, '_> {
                 let part = [0, 1].map(|axis| {
                     pixels[axis].start.max(area[axis].start)..pixels[axis].end.min(area[axis].end)
                 });
-                fill(self.memory, self.image, &part, self.texel)?;
+                self.fill(&part)?;
             }
         }
         Ok(())
@@ -147,7 +135,7 @@ impl Depth<'_, '_> {
         if let Some(hiz) = self.hiz {
             for element in self.blocks(area, hiz) {
                 if hiz.is_clear(self.memory, element, 0)? {
-                    fill(self.memory, self.image, &self.pixels(element, hiz), self.texel)?;
+                    self.fill(&self.pixels(element, hiz))?;
                     hiz.set_clear(self.memory, element, 0, false)?;
                 }
             }

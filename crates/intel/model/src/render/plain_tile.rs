@@ -181,6 +181,7 @@ mod tests {
                 level: 0,
                 target_level: 0,
                 levels: 1,
+                min_lod: 0.0,
                 pitch: 256,
                 qpitch: 40,
                 align: [4, 4],

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tepui_format::info::Numeric;
 use tepui_raster::depth::{Plane, at};
 use tepui_raster::{DepthStencil, Samples, TILE_SIDE, Tests};
-use tepui_softgpu::{Contents, Fault, Protection};
+use tepui_softgpu::{Contents, Fault};
 
 use super::blend::{Blend, Blending, MAX_TARGETS, has_logic, logic};
 use super::coarse_pixels::CoarsePixels;
@@ -24,7 +24,7 @@ use crate::port::auxiliary::{
     AuxiliaryKind, AuxiliaryPlane, RowPair, is_clear_pixel, own_slices, slice,
 };
 use crate::port::image::LevelPlane;
-use crate::port::plain::PlainLevel;
+use crate::port::plain::{PlainLevel, fill};
 use crate::port::surface::Image;
 
 /// Channels of the widest thread.
@@ -256,7 +256,7 @@ impl<'a> BackEnd<'a> {
         self.spread = true;
     }
 
-    /// Determines the clear blocks of a target in the tile, before pixels are written to it. `place` is the
+    /// Sets the view of a target, and determines its clear blocks in the tile, before its pixels are accessed. `place` is the
     /// target's binding table index.
     ///
     /// # Errors
@@ -267,6 +267,7 @@ impl<'a> BackEnd<'a> {
         target: &Target,
         place: usize,
     ) -> Result<(), Fault> {
+        memory.set_view(target.image.view);
         let Some(auxiliary) = &target.auxiliary else { return Ok(()) };
         let known = self.clear_blocks.get(place);
         if known.is_some_and(|known| known.tile == self.tile_number) || target.image.mcs().is_some()
@@ -653,21 +654,7 @@ impl Target {
             let area = [columns.clone(), rows.clone()];
             self.level.report_contents(memory, image, &area, layer, used);
         }
-        let plain = PlainLevel::new(memory, image, &self.level, layer, Protection::WRITE);
-        if let Some(plain) = plain {
-            plain.fill([columns, rows], texel);
-            return Ok(());
-        }
-        for y in rows {
-            for x in columns.clone() {
-                for sample in 0..image.samples {
-                    if let Some(at) = self.level.texel(image, [x, y], layer, sample) {
-                        memory.write(at, texel)?;
-                    }
-                }
-            }
-        }
-        Ok(())
+        fill(memory, image, &self.level, &[columns, rows], layer, texel)
     }
 
     /// Moves the samples of a pixel to their own slices, if the target's MCS maps them otherwise.

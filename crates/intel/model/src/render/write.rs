@@ -463,6 +463,7 @@ mod tests {
             level: 0,
             target_level: 0,
             levels: 1,
+            min_lod: 0.0,
             pitch: 1024,
             qpitch: 16,
             align: [4, 4],

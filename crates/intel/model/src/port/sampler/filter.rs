@@ -12,12 +12,12 @@ use tepui_texel::lod::{self, Footprint, Gradient, Plan};
 use tepui_texel::{Floats, MipFilter, Row, TextureUnit, Wrap};
 
 use super::super::image::LevelPlane;
+use super::super::payload::LANES as WIDTH;
 use super::super::plain::PlainLevel;
-use super::super::refuse;
+use super::super::refusal::refuse;
 use super::super::surface::{Dimension, Image};
-use super::WIDTH;
+use super::load::load_raw;
 use super::state::{Reduction, Sampler};
-use super::texel::load_raw;
 use super::texture::{MAX_LEVELS, swizzled};
 use crate::memory::Memory;
 
@@ -113,6 +113,14 @@ impl TapSum {
     }
 }
 
+/// The smallest level of detail of each lane: that of the surface or of the message.
+pub(super) fn least(image: &Image, message: Option<[f32; WIDTH]>) -> Option<Row<WIDTH>> {
+    if image.min_lod <= 0.0 {
+        return message.map(|row| row.map(f32::to_bits));
+    }
+    Some(message.unwrap_or([0.0; WIDTH]).map(|least| least.max(image.min_lod).to_bits()))
+}
+
 /// Executes a request for the channels of a mask.
 pub(super) fn sample(
     memory: &mut Memory<'_>,
@@ -143,7 +151,7 @@ pub(super) fn sample(
     let (level_of_detail, footprint) =
         detail(image, sampler, request, &place, &on_faces, axes, &mut gradient);
     let mut clamped = [0.0; WIDTH];
-    let least: Option<Row<WIDTH>> = request.least.map(|row| row.map(f32::to_bits));
+    let least = least(image, request.least);
     lod::clamp::<WIDTH, Unit>(&level_of_detail, sampler.lod_range, least.as_ref(), &mut clamped);
     let mut plan = Plan::ZERO;
     let last = image.levels.clamp(1, MAX_LEVELS as u32) - 1;

@@ -1,9 +1,10 @@
 //! Messages of the sampler: filtered texels, texel fetches, comparisons, sizes.
 //!
 //! This module decodes a message into the parameters of its channels; [`state`] has samplers, [`filter`] the
-//! filters, [`texel`] texel fetches.
+//! filters, [`texel`] texel fetches, [`load`] loads of both.
 
 mod filter;
+mod load;
 mod plain;
 mod state;
 mod strip;
@@ -24,7 +25,7 @@ pub(super) use strip::loads_first_level;
 pub(super) use texture::{Scratch, Texture};
 
 /// Channels of the widest message.
-pub(super) const WIDTH: usize = super::LANES;
+pub(super) const WIDTH: usize = super::payload::LANES;
 
 /// Messages.
 ///

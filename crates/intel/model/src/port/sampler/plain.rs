@@ -16,7 +16,7 @@ use tepui_texel::{
 use super::super::Ports;
 use super::super::plain::PlainLevel;
 use super::super::surface::{Image, Surface};
-use super::filter::Unit;
+use super::filter::{self, Unit};
 use super::state::Sampler;
 use super::texture::{MAX_LEVELS, Scratch, Texture};
 use super::{WIDTH, kind};
@@ -237,7 +237,8 @@ impl Reader<'_, '_> {
             };
             let lod = lod.map(|v| v + sampler.bias);
             let mut clamped = [0.0; WIDTH];
-            self.kernels.clamp_lod(&lod, sampler.lod_range, None, &mut clamped);
+            let least = filter::least(self.image, None);
+            self.kernels.clamp_lod(&lod, sampler.lod_range, least.as_ref(), &mut clamped);
             self.kernels.plan(&clamped, sampler.mip, last as f32, &mut plan);
             if !same(&plan.level, self.exec) || !one_filter && !same(&plan.magnify, self.exec) {
                 return None;

@@ -13,7 +13,7 @@ use crate::order::MemoryUnit;
 
 /// A sampler.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::port) struct Sampler {
+pub(crate) struct Sampler {
     /// Whether the minification and the magnification filter are linear.
     pub min_linear: bool,
     pub mag_linear: bool,
@@ -35,7 +35,7 @@ pub(in crate::port) struct Sampler {
 
 /// The reduction of a filter's texels that replaces their weighted sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::port) enum Reduction {
+pub(crate) enum Reduction {
     Least,
     Greatest,
 }

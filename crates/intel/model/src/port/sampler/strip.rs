@@ -23,18 +23,14 @@ const LD: u32 = SIMD16 | kind::LD << 12;
 const LD_LZ: u32 = SIMD16 | kind::LD_LZ << 12;
 
 /// Whether a message loads texels of sixteen channels from the first level without filtering.
-pub(in crate::port) fn loads_first_level(message: &Message) -> bool {
+pub(crate) fn loads_first_level(message: &Message) -> bool {
     message.desc & FORM == LD_LZ
 }
 
 impl Ports<'_> {
     /// Executes a load of a strip of eight by two texels of four or sixteen bytes, all inside of the level, without
     /// examining single channels. `false` for other messages.
-    pub(in crate::port) fn load_strip(
-        &mut self,
-        view: &mut ThreadView<'_>,
-        message: &Message,
-    ) -> bool {
+    pub(crate) fn load_strip(&mut self, view: &mut ThreadView<'_>, message: &Message) -> bool {
         const ZEROS: [Row<WIDTH>; 1] = [[0; WIDTH]];
         let lz = loads_first_level(message);
         if !(lz || message.desc & FORM == LD) || message.channels & 0xffff != 0xffff {
@@ -70,7 +66,7 @@ pub(super) struct StripPosition {
 
 impl Texture {
     /// The first level's layer, if texels can be loaded from it in rows.
-    pub(in crate::port) fn first_level(
+    pub(crate) fn first_level(
         &mut self,
         memory: &mut Memory<'_>,
         image: &Image,

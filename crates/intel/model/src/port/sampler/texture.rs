@@ -26,7 +26,7 @@ pub(super) fn swizzled(value: [u32; 4], swizzle: [u32; 4], one: u32) -> [u32; 4]
 
 /// Scratch rows that messages reuse; their old contents are never read.
 #[repr(align(64))]
-pub(in crate::port) struct Scratch {
+pub(crate) struct Scratch {
     /// The words of texels.
     pub(super) taps: [[Row<WIDTH>; 4]; 4],
     pub(super) axes: [Axis<WIDTH>; 3],
@@ -46,7 +46,7 @@ impl Scratch {
 }
 
 /// Cached state of a surface.
-pub(in crate::port) struct Texture {
+pub(crate) struct Texture {
     /// The vectorised unpacker; none if the surface is not supported.
     pub(super) unpacker: Option<Unpacker>,
     /// The source of each component.
@@ -56,7 +56,7 @@ pub(in crate::port) struct Texture {
     layer: u32,
     levels: [Option<Option<PlainLevel>>; MAX_LEVELS],
     /// The value of texels in clear blocks, if there are any.
-    pub(in crate::port) clear: [u32; 4],
+    pub(crate) clear: [u32; 4],
     /// The clear state of a level's blocks: the level, and its auxiliary plane.
     marks: Option<(u32, AuxiliaryPlane)>,
 }
@@ -92,7 +92,7 @@ impl Texture {
     }
 
     /// The auxiliary plane of a level.
-    pub(in crate::port) fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
+    pub(crate) fn marks(&mut self, image: &Image, level: u32) -> Option<AuxiliaryPlane> {
         match self.marks {
             Some((known, marks)) if known == level => Some(marks),
             _ => {

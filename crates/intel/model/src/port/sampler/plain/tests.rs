@@ -58,6 +58,7 @@ fn image(number: u32, tiling: Tiling, size: [u32; 2], levels: u32) -> Image {
         level: 0,
         target_level: 0,
         levels,
+        min_lod: 0.0,
         pitch: row.next_multiple_of(512),
         qpitch: u64::from(size[1].next_multiple_of(4) * 3),
         align: [4, 4],

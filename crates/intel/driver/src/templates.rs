@@ -14,8 +14,8 @@ use tepui_ir::Stage;
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::Counts;
 
-use crate::graphics::Out;
-use crate::programs::STAGES;
+use crate::packets::Out;
+use crate::packets::STAGES;
 
 /// Double words of the packets of a stage: constants, the pointer to the binding table, the pointer to samplers.
 const STAGE_DW: usize = 15;
