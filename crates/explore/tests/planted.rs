@@ -49,12 +49,19 @@ macro_rules! local {
 /// The first threads of two workgroups of 32 store what they have loaded 32 words further on; all load.
 macro_rules! early_load {
     ($count:literal, $mark:literal) => {
+        early_load!($count, $mark, "", "")
+    };
+    ($count:literal, $mark:literal, $before:literal, $inside:literal) => {
         concat!(
             "; workgroup: 32,1,1\n; buffer: 0 4096 index\nget_sr r1, sr80\ndevice_load 0, i32, x, r2, u0_u1, r1, unsigned",
             $mark,
-            "\nwait 0\nif_icmp r0l, ult, r1, ",
+            "\nwait 0\n",
+            $before,
+            "if_icmp r0l, ult, r1, ",
             $count,
-            ", 1\niadd r2, r2, 7\niadd r3, r1, 32\ndevice_store 0, i32, x, r2, u0_u1, r3, unsigned, 0\npop_exec r0l, 1\nstop\n"
+            ", 1\n",
+            $inside,
+            "iadd r2, r2, 7\niadd r3, r1, 32\ndevice_store 0, i32, x, r2, u0_u1, r3, unsigned, 0\npop_exec r0l, 1\nstop\n"
         )
     };
 }
@@ -356,6 +363,7 @@ fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) w: vec3u
     ),
     // A load ahead of the branch that needs it: lanes that do not take the branch read what others write, and do nothing with it.
     (2, early_load!("32", "")),
+    (2, early_load!("32", "", "", "icmp_ballot r4, ult, r2, 9\n")),
     (1, "no_var 1, r0, r0l\nstop\n"),
     // The last workgroup adds up what the others have left: an atomic tells which one that is.
     (

@@ -1,6 +1,6 @@
 //! The run loop.
 
-use super::check::Checker;
+use super::check::{Checker, memory};
 use super::exec::Handlers;
 use super::inspect;
 use super::lanes::Lanes;
@@ -88,6 +88,9 @@ fn interpret(
             let first = chosen(l, op);
             if let Some(checker) = &mut l.checker {
                 checker.before(l.code, footprints, l.pc, [l.exec, l.alive, first]);
+            }
+            if footprints.crosses(l.pc) && l.exec != 0 {
+                memory::effect(l, l.exec);
             }
         }
         if let Some(watch) = &watch {

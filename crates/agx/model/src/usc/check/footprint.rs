@@ -36,6 +36,8 @@ pub struct Footprint {
     pub texel: bool,
     /// An atomic, or a memory barrier that does not belong to a barrier of the workgroup.
     pub sync: bool,
+    /// Whether other lanes or other programs see its result, other than by a store: shuffles, reductions, derivatives, uniforms.
+    pub crosses: bool,
 }
 
 impl Footprint {
@@ -61,8 +63,7 @@ pub struct Footprints {
     uses: Vec<AtomicU8>,
     /// Some instruction reads texels.
     pub has_texels: bool,
-    /// Some instruction has results that other lanes or other programs see, other than by a store: shuffles, reductions, derivatives,
-    /// uniforms.
+    /// Some instruction [crosses](Footprint::crosses).
     pub crosses_lanes: bool,
 }
 
@@ -95,8 +96,13 @@ impl Footprints {
             (0..code.placed().len()).map(|index| footprint(code, index)).collect();
         let uses = of.iter().map(|_| AtomicU8::new(0)).collect();
         let has_texels = of.iter().any(|f| f.texel);
-        let crosses_lanes = code.ops().iter().any(|op| crosses_lanes(op.opcode));
+        let crosses_lanes = of.iter().any(|f: &Footprint| f.crosses);
         Footprints { of, uses, has_texels, crosses_lanes }
+    }
+
+    /// Whether an instruction [crosses](Footprint::crosses).
+    pub fn crosses(&self, index: usize) -> bool {
+        self.crosses_lanes && self.of.get(index).is_some_and(|f| f.crosses)
     }
 
     /// Notes that an instruction made a result that somebody should read.
@@ -166,6 +172,7 @@ fn footprint(code: &Code, index: usize) -> Footprint {
         Inst::Fcmpsel(i) => Some([&i.x, &i.y].map(is_register)),
         _ => None,
     };
+    f.crosses = crosses_lanes(op.opcode);
     match op.opcode {
         Opcode::dfdx | Opcode::dfdy => f.quad = true,
         Opcode::device_atomic => f.sync = true,

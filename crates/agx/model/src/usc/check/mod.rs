@@ -62,7 +62,8 @@ pub struct Checker {
 }
 
 /// A mistake of a load, such as memory that is not bound. Compilers move loads ahead of the branch that needs them, so that lanes
-/// which leave at the branch execute them as well; nothing sees what those have loaded.
+/// which leave at the branch execute them as well; nothing sees what those have loaded. An effect is a store, or an instruction that
+/// [crosses](footprint::Footprint::crosses) lanes.
 struct LoadFinding {
     index: usize,
     kind: ReportKind,
@@ -186,8 +187,10 @@ impl Checker {
         workgroup: [u32; 3],
         audit: Option<Audit>,
     ) -> Checker {
+        // Instructions by which lanes see each other's loads are looked at before they execute.
+        let is_proven = is_proven && !(stores && footprints.crosses_lanes);
         let results = audit.is_some() && footprints.has_texels;
-        let loads = (stores && !footprints.crosses_lanes).then(Vec::new);
+        let loads = stores.then(Vec::new);
         Checker {
             loads,
             reads: Vec::new(),
