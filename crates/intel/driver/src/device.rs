@@ -13,7 +13,7 @@ use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::slab::Part;
 use tepui_vulkan_kit::{Recycled, Slab};
 
-use crate::image::ConstantColours;
+use crate::clear_colours::ConstantColours;
 use crate::kernel::{Bo, Kernel, PAGE_B, lock};
 use crate::meta::Meta;
 use crate::packets::packet;

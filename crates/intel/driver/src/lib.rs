@@ -17,6 +17,7 @@
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
 
 pub mod bind;
+pub mod clear_colours;
 pub mod compression;
 pub mod descriptor;
 pub mod device;

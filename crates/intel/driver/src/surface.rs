@@ -13,9 +13,10 @@ use tepui_vulkan::backend::{ImageInfo, ViewInfo};
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Error, Result, vk};
 
+use crate::clear_colours::CLEAR_COLOUR_B;
 use crate::family::Intel;
 use crate::format::{self, IDENTITY};
-use crate::image::{CLEAR_COLOUR_B, Clear, Control};
+use crate::image::{Clear, Control};
 use crate::mocs::mocs;
 
 /// The unit that a surface state is for.

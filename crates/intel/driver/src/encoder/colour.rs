@@ -18,11 +18,12 @@ use tepui_vulkan::{Error, Result, vk};
 use super::Encoder;
 use super::meta::DrawnRectangle;
 use super::rendering::clear_control;
+use crate::clear_colours::CLEAR_COLOUR_B;
 use crate::compression::{ColourOperation, begins, may_be_clear, operation_rectangle, own_slices};
 use crate::family::Intel;
 use crate::flush::{Flush, Mode, of_dependency};
 use crate::format::{IDENTITY, hw};
-use crate::image::{Auxiliary, CLEAR_COLOUR_B, CLEAR_FLAG, Image};
+use crate::image::{Auxiliary, CLEAR_FLAG, Image};
 use crate::surface::{CLEAR_CHANNELS, slices};
 
 /// A multisample control surface as an image of numbers, a pixel for each of the image's.
