@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tepui_debug::Recording;
+use tepui_debug::{Instruction, Recording};
 use tepui_ir::Stage;
 use tepui_mali_chips::Chip;
 use tepui_mali_model::{Step as ModelStep, WarpPlace, Watch};
-use tepui_mali_record::{Recorder, tell};
+use tepui_mali_record::{Recorder, end, tell};
 
 use super::run::{Ran, RunOptions, run};
 use super::{Compiled, compile, lines};
@@ -42,7 +42,9 @@ pub fn record(
         _ => Group::Thread([0; 3], 0),
     });
     let source = text.text.lines().map(str::to_owned).collect();
-    let listing = source_lines(lines(&compiled.program, &compiled.shader));
+    let mut listing = source_lines(lines(&compiled.program, &compiled.shader));
+    let line = listing.last().map_or(0, |last| last.line);
+    listing.push(Instruction { line, ..end(super::code(&compiled.program)) });
     let mut recording = Recording::new(group.title(), source, listing);
     recording.file = "shader".to_owned();
     let state = State { recorder: Recorder::new(recording), own: None };

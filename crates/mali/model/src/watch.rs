@@ -69,15 +69,15 @@ pub enum WarpPlace {
     Other,
 }
 
-/// An instruction, or on Bifrost a clause, that is about to execute.
+/// An instruction, or on Bifrost a clause, that is about to execute, or the end of a program.
 pub struct Step<'a> {
     /// GPU address of the program.
     pub program: u64,
     /// Its machine code.
     pub code: &'a [u8],
-    /// Byte offset of the instruction in the program.
+    /// Byte offset of the instruction in the program; the length of the machine code when all lanes have ended.
     pub offset: u32,
-    /// Lanes that execute it.
+    /// Lanes that execute it; none when all have ended.
     pub exec: u16,
     /// The warp's work.
     pub place: &'a WarpPlace,

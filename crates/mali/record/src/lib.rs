@@ -23,12 +23,13 @@ impl Recorder {
         Recorder { recording, full: false }
     }
 
-    /// Appends a step of the warp. `lane` is the lane to look at first.
+    /// Appends a step of the warp, or its end. `lane` is the lane to look at first.
     pub fn own(&mut self, step: &ModelStep<'_>, lane: usize) {
         let Some(at) = self.recording.index_of(step.offset).filter(|_| !self.full) else { return };
         let r = &mut self.recording;
         let word = |place: MemoryLocation| step.word(model_space(place.space), place.address);
         let number = r.steps().len() as u32;
+        r.ends = step.exec == 0;
         r.memory.settle(number, word);
         let exec = u32::from(step.exec);
         if number == 0 {
@@ -87,7 +88,14 @@ pub enum Isa {
     Bifrost,
 }
 
-/// A program's instructions, without the padding after its end.
+/// The line of a program after its last instruction, at which the effects of that are seen: a store may end a program.
+#[must_use]
+pub fn end(code: &[u8]) -> Instruction {
+    let (offset, text) = (code.len() as u32, "(end)".to_owned());
+    Instruction { offset, text, ..Instruction::default() }
+}
+
+/// A program's instructions and its [`end`], without the padding after it.
 #[must_use]
 pub fn instructions(isa: Isa, code: &[u8]) -> Vec<Instruction> {
     let one = |offset: usize, text: String| Instruction {
@@ -95,7 +103,7 @@ pub fn instructions(isa: Isa, code: &[u8]) -> Vec<Instruction> {
         text,
         ..Instruction::default()
     };
-    match isa {
+    let mut all: Vec<Instruction> = match isa {
         Isa::Valhall => disassemble(code, 0)
             .take_while(|line| line.content != Content::Padding)
             .map(|line| one(line.offset, line.text()))
@@ -104,7 +112,9 @@ pub fn instructions(isa: Isa, code: &[u8]) -> Vec<Instruction> {
             .filter(|part| matches!(part.content, bifrost::disasm::Content::Clause(_)))
             .map(|part| one(part.offset, part.text(code)))
             .collect(),
-    }
+    };
+    all.push(end(code));
+    all
 }
 
 /// Names the registers of a recording of a program of Valhall.

@@ -31,13 +31,16 @@ impl<'vm> Watched<'vm> {
         Watched { watch, vm, place: WarpPlace::Other, workgroup: 0..0 }
     }
 
-    fn tell(&self, program: &Program, lanes: &mut Lanes<'_, '_>, op: &Op, index: u32) {
-        let access = access(lanes, op, &self.workgroup);
+    /// Tells of an operation that is about to execute, or of the end.
+    fn tell(&self, program: &Program, lanes: &mut Lanes<'_, '_>, index: Option<u32>) {
+        let op = index.and_then(|index| program.ops.get(index as usize));
+        let access = op.and_then(|op| access(lanes, op, &self.workgroup));
+        let offset = index.map_or(program.code.len() as u32, |index| program.offset(index));
         let memory = Inspect { vm: self.vm, workgroup: &self.workgroup, thread: lanes.port.local };
         self.watch.tell(&Step {
             program: program.address,
             code: &program.code,
-            offset: program.offset(index),
+            offset,
             exec: lanes.warp.mask,
             place: &self.place,
             access,
@@ -63,13 +66,16 @@ pub fn run(
     let mut lanes = Lanes { warp, uniforms, port };
     let mut before: Option<u32> = None;
     loop {
-        let Some(index) = next(program, lanes.warp, budget)? else { return Ok(Stop::End) };
+        let Some(index) = next(program, lanes.warp, budget)? else {
+            watched.tell(program, &mut lanes, None);
+            return Ok(Stop::End);
+        };
         let op = &program.ops[index as usize];
         // The operations of a clause have one offset.
         let is_in_clause =
             |last: u32| last < index && program.offset(last) == program.offset(index);
         if !before.is_some_and(is_in_clause) {
-            watched.tell(program, &mut lanes, op, index);
+            watched.tell(program, &mut lanes, Some(index));
         }
         before = Some(index);
         if let Some(stop) = execute(&mut lanes, op, index)? {
