@@ -217,8 +217,7 @@ fn mali(folder: &Path) -> Result<(), String> {
     let mut command = Command::new(built("tepui")?);
     command.arg("debug").arg(&capture).args(["--pixel", "250,250", "-e", "regs"]);
     let said = run(command.args(["-e", "goto end", "-e", "writer r0"]))?;
-    let found =
-        ["  draw 0 ", "program ", "draw 0 of command ", "BLEND", ".end", "> writer r0\nstep "];
+    let found = ["  draw 0 ", "program ", "draw 0 of command ", ": (end)", "> writer r0\nstep "];
     match found.iter().find(|text| !said.contains(**text)) {
         None if draws > 0 => Ok(()),
         missing => Err(format!("{missing:?} is missing, or draws\n{list}\n{said}")),
