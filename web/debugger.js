@@ -88,7 +88,7 @@ function drawState({ text, state }) {
     `${state.title} · step ${state.step} of ${state.steps - 1}${state.truncated ? " (the recording is full)" : ""} · line ${state.line}\n` +
     `${state.offset.toString(16)}: ${now?.text ?? ""}`;
   const focused = [...$("lanes").children].indexOf(document.activeElement);
-  $("lanes").replaceChildren(...Array.from({ length: 32 }, (_, lane) => {
+  $("lanes").replaceChildren(...Array.from({ length: lanesOf(state) }, (_, lane) => {
     const on = (state.exec >>> lane) & 1;
     const button = make("button", { textContent: lane, className: on ? "on" : "", disabled: !((state.alive >>> lane) & 1) });
     button.setAttribute("aria-pressed", lane === state.lane);
@@ -120,13 +120,17 @@ const WORDS = {
   half: (w) => [w & 0xffff, w >>> 16].map((h) => Number(half(h).toPrecision(4))).join(" "),
 };
 
+/** Lanes of a warp or SIMD-group. Registers that lanes share do not tell how many there are. */
+const lanesOf = (state) => (state.shared ? 32 : state.registers[0]?.words.length ?? 32);
+
 export function drawRegisters() {
   if (!last) return;
   const state = last;
   const text = WORDS[$("as").value];
   // Registers that lanes share are rows of eight double words; the names are those of the selected lane.
+  const columns = state.registers[0]?.words.length ?? 0;
   const head = make("tr", {}, make("th", { textContent: state.shared ? "word" : "lane", scope: "col" }),
-    ...Array.from({ length: state.shared ? 8 : 32 }, (_, n) => make("th", { textContent: n, scope: "col" })));
+    ...Array.from({ length: columns }, (_, n) => make("th", { textContent: n, scope: "col" })));
   const lanes = (lane) => (state.shared ? "" : [(state.exec >>> lane) & 1 ? "" : "off", lane === state.lane ? "now" : ""].join(" "));
   const rows = state.registers.map((r) => make("tr", {}, make("th", { textContent: `${r.register}${r.name ? ` ${r.name}` : ""}`, scope: "row" }),
     ...r.words.map((w, n) => make("td", { textContent: text(w), className: [r.changed ? "changed" : "", lanes(n)].join(" ") }))));

@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 
 use tepui_check::suppress::{self, Suppression};
 use tepui_check::{Finding, Log, RULES, merge, rule, sarif};
+use tepui_gpus::Feature;
 
 use crate::cmd_compile::CompilerArgs;
 use crate::cmd_debug::load;
@@ -24,6 +25,9 @@ use crate::{cmd_run, cmd_shim, mutate};
         with `tepui run`. A shader, in any of the languages that `tepui debug` takes, is run as that command runs it, \
         and findings name its lines. The program's streams are its own; findings go to standard error when it has ended. The exit status is the \
         program's own if that is not 0, else 1 if there are findings that are not suppressed (notes do not count), else 0.",
+    mut_arg("gpu", |gpu| gpu
+        .value_parser(crate::gpu::with(Feature::Model))
+        .help("The virtual GPU; a shader and --own need one with a compiler and a driver (`tepui gpus`)")),
     after_help = "Examples:\n  \
         tepui check -- ./my-vulkan-program\n  \
         tepui check --sarif findings.sarif --suppress known.txt -- ./my-vulkan-program\n  \
@@ -31,6 +35,7 @@ use crate::{cmd_run, cmd_shim, mutate};
         tepui check sum.comp --groups 4 --buffer 0=256,index\n  \
         tepui check --gpu skl -- ./my-vulkan-program\n  \
         tepui check --gpu mali-g610 -- ./my-vulkan-program\n  \
+        tepui check --gpu mali-t860 -- tools/mesa run --arch arm64 -- ./my-gles-program\n  \
         tepui check --gpu tgl sum.comp --groups 4 --buffer 0=256,index\n  \
         tepui check --mutate /tmp/cap\n  \
         tepui check --rules\n  \
@@ -102,7 +107,9 @@ fn try_run(args: &Args) -> Result<ExitCode, String> {
         Some(path) => read_suppressions(path)?,
         None => Vec::new(),
     };
+    let needs = |feature| args.common.gpu.require(feature).map_err(|e| e.to_string());
     if let Some(file) = &args.file {
+        needs(Feature::Compiler)?;
         let mut findings = load::check(file, &args.common, &args.place)
             .map_err(|e| format!("{}: {e}", file.display()))?;
         suppress::apply(&mut suppressions, &mut findings);
@@ -113,6 +120,9 @@ fn try_run(args: &Args) -> Result<ExitCode, String> {
         return Err(
             "write what to run: `tepui check -- PROGRAM` or `tepui check SHADER`".to_owned()
         );
+    }
+    if args.own {
+        needs(Feature::Driver)?;
     }
     let (status, mut findings) = run_program(args)?;
     suppress::apply(&mut suppressions, &mut findings);

@@ -436,7 +436,7 @@ fn compile_mali(
     if args.after.as_deref() == Some("spirv") {
         passes.text = shader.to_string();
     }
-    let options = mali::options(args.common.registers, args.common.robust);
+    let options = tepui_explore::mali::options(args.common.registers, args.common.robust);
     let program = mali::program(&mut shader, &options, &mut passes);
     if args.after.as_deref() == Some("list") {
         passes.names.dedup();
@@ -450,7 +450,7 @@ fn compile_mali(
         }
     };
     report.stats = stats_map(&p.stats);
-    report.asm = mali::lines(&p, &shader);
+    report.asm = tepui_explore::mali::lines(&p, &shader);
     let text = match args.emit {
         Emit::Ir | Emit::Mir | Emit::Cfg => passes.text,
         Emit::Asm => mali::text(&p, &shader, &source_lines(words)) + &mali::stats(&p),

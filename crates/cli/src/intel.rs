@@ -7,17 +7,13 @@ use tepui_explore as explore;
 use tepui_explore::intel::instructions;
 use tepui_explore::intel::run::{RunOptions, run as explore_run};
 use tepui_explore::listing::SourceLines;
-use tepui_explore::picture::png_of_texels;
 use tepui_explore::run::Inputs;
 use tepui_gpus::intel::Chip;
-use tepui_intel_bare::image::Picture;
 use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_compiler::print::Text;
 use tepui_intel_compiler::{Options, Program, Snapshot, compile, compile_with};
 use tepui_intel_model::JobStats;
-use tepui_ir::interp::ImageData;
 use tepui_ir::{Shader, SrcLoc};
-use tepui_ir_gen::texels::{bytes, format_of};
 
 /// Options of the compiler from those of the command line.
 pub fn options(registers: u16) -> Options<'static> {
@@ -109,20 +105,6 @@ pub fn exec(
     run.bindings.sets = tepui_intel_compiler::set_memory::placement(shader);
     let stats = machine.run(&program, &mut run.bindings, run.groups).map_err(|e| e.to_string())?;
     Ok((program, stats))
-}
-
-/// The contents of an image for a file: a PNG if its name ends in `.png`, else raw texels.
-///
-/// # Errors
-/// When the format has no texels of their own.
-pub fn file(image: &Picture, name: &str) -> Result<Vec<u8>, String> {
-    let ImageData { size: [width, height, depth], layers, format, .. } = image.data;
-    let format = format_of(format).ok_or("the image has no format")?;
-    let raw = bytes(&image.data.levels[0], format, image.kind).map_err(|e| e.to_string())?;
-    if !name.to_ascii_lowercase().ends_with(".png") {
-        return Ok(raw);
-    }
-    png_of_texels(format, (width, height * layers.max(depth)), &raw).map_err(|e| e.to_string())
 }
 
 /// Runs a shader with the checker, and gives the findings with the lines of its source.

@@ -1,29 +1,21 @@
-//! `tepui compile` and `tepui exec` for Valhall.
+//! `tepui compile`, `tepui exec` and `tepui check` for Valhall.
 
 use std::fmt::Write;
 
-use tepui_explore::listing::{Line, SourceLines};
+use tepui_check::Finding;
+use tepui_explore as explore;
+use tepui_explore::listing::SourceLines;
+use tepui_explore::mali::instructions;
+use tepui_explore::mali::run::{RunOptions, run as explore_run};
+use tepui_explore::run::Inputs;
 use tepui_gpus::mali::Chip;
 use tepui_ir::{Shader, SrcLoc};
 use tepui_mali_bare::{Bindings, Machine};
-use tepui_mali_compiler::interface::PUSHED_WORDS;
 use tepui_mali_compiler::{
     Layout, Options, Program, Snapshot, StageInfo, compile, compile_with, dot::Dot,
 };
-use tepui_mali_isa::Inst;
 use tepui_mali_isa::inst::BYTES;
-use tepui_mali_model::JobStats;
-
-/// Options of the compiler from those of the command line, else as the driver has them.
-pub fn options(registers: u16, robust: bool) -> Options<'static> {
-    Options {
-        registers,
-        robust,
-        pushed_words: PUSHED_WORDS,
-        pushes_addresses: true,
-        ..Options::default()
-    }
-}
+use tepui_mali_model::{JobStats, Report};
 
 /// Output of the passes that is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,25 +70,6 @@ pub fn program(
     compile_with(shader, options, &mut after).map_err(|e| e.to_string())
 }
 
-/// The instructions, each with its place in the source.
-fn instructions(program: &Program, shader: &Shader) -> Vec<(usize, Inst, SrcLoc)> {
-    let places = program.locs.iter().filter_map(|&(offset, loc)| {
-        let inst = Inst::decode_at(&program.code, offset as usize).ok()?;
-        Some((offset as usize, inst, shader.locs[loc]))
-    });
-    places.collect()
-}
-
-/// The instructions for JSON.
-pub fn lines(program: &Program, shader: &Shader) -> Vec<Line> {
-    let line = |(offset, inst, loc): (usize, Inst, SrcLoc)| {
-        let bytes = &program.code[offset..offset + BYTES];
-        let bytes = bytes.iter().map(|b| format!("{b:02x}")).collect();
-        Line { offset, bytes, text: inst.to_string(), line: loc.line }
-    };
-    instructions(program, shader).into_iter().map(line).collect()
-}
-
 /// The statistics of each program, a line each.
 pub fn stats(program: &Program) -> String {
     let mut out = format!("{}\n", program.stats);
@@ -136,7 +109,7 @@ pub fn text(program: &Program, shader: &Shader, sources: &SourceLines) -> String
     out
 }
 
-/// Compiles a compute shader and runs it; buffers then hold what it left.
+/// Compiles a compute shader and runs it; buffers then hold what it left. With `check`, also returns what the checker found.
 ///
 /// # Errors
 /// When it is not compiled, or does not run to its end.
@@ -144,11 +117,37 @@ pub fn exec(
     shader: &mut Shader,
     chip: &'static Chip,
     options: &Options<'_>,
-    bindings: &mut Bindings,
-    groups: [u32; 3],
-) -> Result<JobStats, String> {
-    bindings.layout = Layout::of(shader);
+    run: &mut Run,
+) -> Result<(JobStats, Vec<Report>), String> {
+    run.bindings.layout = Layout::of(shader);
     let program = compile(shader, options).map_err(|e| e.to_string())?;
-    let machine = Machine::new(chip, tepui_mali_model::Options::default());
-    machine.run(&program, bindings, groups).map_err(|e| e.to_string())
+    let model = tepui_mali_model::Options { check: run.check, ..Default::default() };
+    let machine = Machine::new(chip, model);
+    let stats = machine.run(&program, &mut run.bindings, run.groups).map_err(|e| e.to_string())?;
+    Ok((stats, machine.take_reports()))
+}
+
+/// Runs a shader with the checker, and gives the findings with the lines of its source.
+///
+/// # Errors
+/// When it is not compiled, or does not run to its end.
+pub fn check(
+    chip: &'static Chip,
+    text: &explore::compile::Text,
+    inputs: &Inputs,
+) -> Result<Vec<Finding>, String> {
+    let compiled = explore::mali::compile(text, chip, false).map_err(|e| e.to_string())?;
+    let how = RunOptions { check: true, ..RunOptions::default() };
+    let ran = explore_run(text, &compiled, inputs, how).map_err(|e| e.to_string())?;
+    Ok(ran.outcome.map_err(|e| e.to_string())?.findings)
+}
+
+/// Inputs of a shader's run.
+pub struct Run {
+    /// Buffers, images, samplers and push constants.
+    pub bindings: Bindings,
+    /// Workgroups.
+    pub groups: [u32; 3],
+    /// Whether the checker looks for what the program does not wait for.
+    pub check: bool,
 }

@@ -78,15 +78,40 @@ fn shaders_are_checked_on_gpus_with_a_compiler() {
     }
     std::fs::write(at.join("a.frag"), "#version 450\nvoid main() {}\n").expect("written");
     std::fs::write(at.join("a.vert"), "#version 450\nvoid main() {}\n").expect("written");
-    for gpu in ["m1", "skl", "tgl"] {
+    // The checker of Mali's GPUs looks at waits of machine code, which the compiler has put where they belong.
+    for gpu in ["mali-g610", "mali-g57"] {
+        let got = tepui(at, &["check", "--gpu", gpu, "right.comp", "--buffer", "0=64,index"]);
+        let said = text(&got.stderr);
+        assert!(got.status.code() == Some(0) && said.contains("0 findings"), "{gpu}: {said}");
+    }
+    for gpu in ["m1", "skl", "tgl", "mali-g610", "mali-g57"] {
         let got = tepui(at, &["check", "--gpu", gpu, "a.frag"]);
         assert_eq!(got.status.code(), Some(0), "{gpu}: {}", text(&got.stderr));
     }
     let alone = "vertex shaders are debugged with the fragment shader alone";
-    for (gpu, why) in [("skl", alone), ("mali-g610", "shaders are not checked on mali-g610 yet")] {
+    for (gpu, why) in [("skl", alone), ("mali-g610", alone), ("mali-g52", "compiler")] {
         let got = tepui(at, &["check", "--gpu", gpu, "a.vert"]);
         assert_eq!(got.status.code(), Some(2));
         assert!(text(&got.stderr).contains(why), "{gpu}: {}", text(&got.stderr));
+    }
+}
+
+/// A program runs with the render node of any GPU that has a model; what needs a compiler or a driver says so.
+#[test]
+fn programs_are_checked_on_every_gpu_with_a_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("a.comp"), UNWRITTEN).expect("written");
+    for gpu in ["mali-t860", "mali-g52", "mali-g610", "tgl"] {
+        let script = "test -e /dev/dri/renderD128 && exit 3";
+        let got = tepui(at, &["check", "--gpu", gpu, "--", "sh", "-c", script]);
+        assert_eq!(got.status.code(), Some(3), "{gpu}: {}", text(&got.stderr));
+    }
+    for (arguments, what) in [(&["a.comp"][..], "compiler"), (&["--own", "--", "true"], "driver")] {
+        let got = tepui(at, &[&["check", "--gpu", "mali-t860"], arguments].concat());
+        let said = text(&got.stderr);
+        assert_eq!(got.status.code(), Some(2), "{said}");
+        assert!(said.contains("mali-t860") && said.contains(what), "{said}");
     }
 }
 

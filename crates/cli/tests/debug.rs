@@ -80,6 +80,28 @@ fn the_worked_example_on_intel() {
     }
 }
 
+/// The example of the page on Mali's GPUs, whose warps have 16 lanes.
+#[test]
+fn the_worked_example_on_mali() {
+    for gpu in ["--gpu=mali-g610", "--gpu=mali-g57"] {
+        let script = ["-e", "break count if 0.count > 150", "-e", "continue", "-e", "exec"];
+        let more = ["-e", "vars", "-e", "regs", "-e", "uniforms", "-e", "goto end"];
+        let last = ["-e", "memory steps[0] 2", "-e", "writer steps[0]", "-e", "access"];
+        let arguments = [&[gpu, "--buffer=0=32"][..], &script, &more, &last].concat();
+        let (good, text) = debug(&arguments);
+        let has = |name: &str, value: &str| {
+            text.lines().any(|l| l.trim_start().starts_with(name) && l.contains(value))
+        };
+        assert!(good && has("count (%", " 151 ") && has("n (%", " 0 "), "{gpu}: {text}");
+        assert!(text.contains("\n#...............                 ("), "{gpu}: {text}");
+        assert!(has("* r", " 00000097 ") && has("u0 ", ""), "the counter: {gpu}: {text}");
+        assert!(has("* steps[0]", "000000c8          200"), "{gpu}: {text}");
+        assert!(text.contains("steps[0]: 0x0 became 0xc8 by this SIMD-group"), "{gpu}: {text}");
+        assert!(text.contains("writes 4 bytes of a lane"), "{gpu}: {text}");
+        assert!(text.contains("STORE.i32") && text.contains(": (end)"), "{gpu}: {text}");
+    }
+}
+
 /// Reads shared memory that only some invocations write.
 const HALF_WRITTEN: &str = "#version 450
 layout(local_size_x = 64) in;

@@ -15,6 +15,7 @@ mod registers;
 #[cfg(feature = "screen")]
 pub mod screen;
 mod session;
+pub mod target;
 
 pub use names::{Name, Part, RegisterName};
 pub use recording::{Finding, Instruction, Recording, RecordingFull, Step, Uniform};

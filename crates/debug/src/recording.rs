@@ -90,6 +90,8 @@ pub struct Recording {
     pub alive: u32,
     /// The recording ended before the program did.
     pub truncated: bool,
+    /// The last step is after the last instruction.
+    pub ends: bool,
     steps: Vec<Step>,
     /// By register, the values that it had.
     registers: Vec<Vec<Version>>,
@@ -163,6 +165,12 @@ impl Recording {
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// Number of instructions that were executed.
+    #[must_use]
+    pub fn executed(&self) -> usize {
+        self.steps.len() - usize::from(self.ends && !self.steps.is_empty())
     }
 
     /// Number of registers.

@@ -58,10 +58,8 @@ impl RegisterFile {
         match self {
             RegisterFile::PerLane => {
                 let rest = text.strip_prefix('r')?;
-                let (digits, half) = match rest.strip_suffix('l') {
-                    Some(digits) => (digits, Some(0)),
-                    None => rest.strip_suffix('h').map_or((rest, None), |digits| (digits, Some(1))),
-                };
+                let half = HALVES.iter().find_map(|&(end, n)| Some((rest.strip_suffix(end)?, n)));
+                let (digits, half) = half.map_or((rest, None), |(digits, n)| (digits, Some(n)));
                 Some(Register::Lane { number: digits.parse().ok()?, half })
             }
             RegisterFile::Shared { general, others } => {
@@ -102,6 +100,9 @@ impl RegisterFile {
 
 /// Bytes of a shared register.
 const ROW_B: usize = 32;
+
+/// Ends of the names of halves, as AGX and Valhall write them, and their numbers.
+const HALVES: [(&str, usize); 4] = [("l", 0), ("h", 1), (".h0", 0), (".h1", 1)];
 
 /// The type of a region's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -339,6 +340,9 @@ mod tests {
             assert_eq!(SHARED.parse(text).expect(text).to_string(), text);
         }
         assert_eq!(RegisterFile::PerLane.parse("g3"), None);
-        assert_eq!(RegisterFile::PerLane.parse("r3h").expect("a half").element(2).shift, 16);
+        for half in ["r3h", "r3.h1"] {
+            assert_eq!(RegisterFile::PerLane.parse(half).expect("a half").element(2).shift, 16);
+        }
+        assert_eq!(RegisterFile::PerLane.parse("r3.h2"), None);
     }
 }

@@ -7,10 +7,10 @@ use tepui_check::{RULES, Rule};
 use tepui_debug::{Session, command};
 
 use crate::compare::compare;
-use crate::compile::{ShaderError, Text, report};
-use crate::intel;
+use crate::compile::{ShaderError, Target, Text, report};
 use crate::record::{Group, record};
 use crate::run::{Inputs, RunOptions, run};
+use crate::{intel, mali};
 
 /// A request.
 #[derive(Deserialize)]
@@ -106,21 +106,29 @@ impl Api {
                 serde_json::to_value(compared).map_err(ShaderError::new)
             }
             Request::Run { text, inputs, check } => {
-                let mut outcome = match text.intel()? {
-                    Some(chip) => {
+                let mut outcome = match text.target()? {
+                    Target::Intel(chip) => {
                         let compiled = intel::compile(&text, chip, false)?;
                         let how = intel::run::RunOptions { check, ..Default::default() };
                         intel::run::run(&text, &compiled, &inputs, how)?.outcome?
                     }
-                    None => run(&text, &inputs, RunOptions { check, ..RunOptions::default() })?,
+                    Target::Mali(chip) => {
+                        let compiled = mali::compile(&text, chip, false)?;
+                        let how = mali::run::RunOptions { check, ..Default::default() };
+                        mali::run::run(&text, &compiled, &inputs, how)?.outcome?
+                    }
+                    Target::M1 => {
+                        run(&text, &inputs, RunOptions { check, ..RunOptions::default() })?
+                    }
                 };
                 self.pixels = std::mem::take(&mut outcome.pixels);
                 serde_json::to_value(outcome).map_err(ShaderError::new)
             }
             Request::Debug { text, inputs, group } => {
-                let (recording, _) = match text.intel()? {
-                    Some(chip) => intel::record::record(&text, chip, &inputs, group)?,
-                    None => record(&text, &inputs, group)?,
+                let (recording, _) = match text.target()? {
+                    Target::Intel(chip) => intel::record::record(&text, chip, &inputs, group)?,
+                    Target::Mali(chip) => mali::record::record(&text, chip, &inputs, group)?,
+                    Target::M1 => record(&text, &inputs, group)?,
                 };
                 let session = self.session.insert(Session::new(recording));
                 let program = &session.recording.program;
@@ -159,9 +167,10 @@ impl Api {
                 Ok(RULES.iter().map(rule).collect())
             }
             Request::Manual { name, gpu } => {
-                let text = match (Text { gpu, ..Text::default() }).intel()? {
-                    Some(chip) => intel::manual(chip, &name),
-                    None => {
+                let text = match (Text { gpu, ..Text::default() }).target()? {
+                    Target::Intel(chip) => intel::manual(chip, &name),
+                    Target::Mali(_) => mali::manual(&name),
+                    Target::M1 => {
                         let entries = manual::find(&name).into_iter().map(manual::entry);
                         entries.collect::<Vec<_>>().join("\n")
                     }

@@ -7,13 +7,12 @@ use tepui_agx_compiler::abi::tile::Tile;
 use tepui_agx_compiler::abi::{self, Colours, Interface, VertexResults};
 use tepui_agx_compiler::{Options, Program, Snapshot, Table, compile_as};
 use tepui_format::Format;
-use tepui_intel_chips::Chip;
 use tepui_ir::{ResKind, Resource, Shader, Stage};
 
 use crate::inputs::base64;
-use crate::intel;
 use crate::listing::{self, Line};
 use crate::source::{self, Language, Source, SourceError, SourceLocation};
+use crate::{intel, mali};
 
 /// Longest text that is compiled.
 const MAX_TEXT_B: usize = 1 << 20;
@@ -63,6 +62,17 @@ impl CodeOptions {
     }
 }
 
+/// A GPU that shaders are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The M1.
+    M1,
+    /// An Intel GPU.
+    Intel(&'static tepui_intel_chips::Chip),
+    /// A Mali GPU.
+    Mali(&'static tepui_mali_chips::Chip),
+}
+
 /// A shader's text.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 pub struct Text {
@@ -77,7 +87,7 @@ pub struct Text {
     /// The text is assembly.
     #[serde(default)]
     pub assembly: bool,
-    /// The GPU: `m1` if it is empty, else a name of an Intel GPU such as `skl`.
+    /// The GPU: `m1` if it is empty, else a name such as `skl` or `mali-g610`.
     #[serde(default)]
     pub gpu: String,
     /// Compiler options.
@@ -94,19 +104,21 @@ fn spirv_words<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u32>>, D
 }
 
 impl Text {
-    /// The Intel GPU that is asked for; none for the M1.
+    /// The GPU that is asked for.
     ///
     /// # Errors
     /// There is no such GPU.
-    pub fn intel(&self) -> Result<Option<&'static Chip>, ShaderError> {
-        match self.gpu.as_str() {
-            "" | "m1" => Ok(None),
-            id => intel::chip(id).map(Some).ok_or_else(|| {
-                ShaderError::new(format!(
-                    "`{id}` is no GPU that shaders are compiled for: m1, skl, tgl"
-                ))
-            }),
+    pub fn target(&self) -> Result<Target, ShaderError> {
+        let id = self.gpu.as_str();
+        if ["", "m1"].contains(&id) {
+            return Ok(Target::M1);
         }
+        let found = intel::chip(id).map(Target::Intel);
+        found.or_else(|| mali::chip(id).map(Target::Mali)).ok_or_else(|| {
+            ShaderError::new(format!(
+                "`{id}` is no GPU that shaders are compiled for: m1, skl, tgl, mali-g57, mali-g610"
+            ))
+        })
     }
 
     fn stage(&self) -> Result<Option<Stage>, ShaderError> {
@@ -160,6 +172,15 @@ pub struct Pass {
     pub name: &'static str,
     /// The IR or machine IR after it.
     pub text: String,
+}
+
+impl Pass {
+    /// Adds what a pass left; passes that change nothing are left out.
+    pub(crate) fn add(kept: &mut Vec<Pass>, name: &'static str, text: String) {
+        if kept.last().is_none_or(|last| last.text != text) {
+            kept.push(Pass { name, text });
+        }
+    }
 }
 
 /// A buffer, image or sampler that a shader names.
@@ -301,10 +322,7 @@ pub fn compile_ir(
             Snapshot::Ir(s) => s.to_string(),
             Snapshot::Mir(m) => m.to_string(),
         };
-        // Passes that change nothing are left out.
-        if kept.last().is_none_or(|last| last.text != text) {
-            kept.push(Pass { name, text });
-        }
+        Pass::add(&mut kept, name, text);
     };
     let program = compile_as(&mut shader, &options.options(), interface, &mut after)
         .map_err(ShaderError::new)?;
@@ -335,9 +353,10 @@ pub fn compile(text: &Text, passes: bool) -> Result<Compiled, ShaderError> {
 /// # Errors
 /// As [`compile`].
 pub fn report(text: &Text, passes: bool) -> Result<Report, ShaderError> {
-    Ok(match text.intel()? {
-        Some(chip) => intel::compile(text, chip, passes)?.report(),
-        None => compile(text, passes)?.report(),
+    Ok(match text.target()? {
+        Target::Intel(chip) => intel::compile(text, chip, passes)?.report(),
+        Target::Mali(chip) => mali::compile(text, chip, passes)?.report(),
+        Target::M1 => compile(text, passes)?.report(),
     })
 }
 

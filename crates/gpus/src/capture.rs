@@ -102,7 +102,7 @@ impl Describer {
 }
 
 /// The pixel or thread that a debugger follows.
-pub use agx::debug::DebugTarget;
+pub use tepui_debug::target::DebugTarget;
 
 /// Results of debugging a command.
 #[derive(Debug, Default)]
@@ -119,58 +119,138 @@ pub struct DebugResult {
     pub fault: Option<String>,
 }
 
-/// Executes a command of a capture again and follows a pixel or a thread. `number` is what the command is called.
-///
-/// # Errors
-/// The family has no debugger of captures, or the command cannot be executed.
-pub fn debug(
-    process: &Process,
-    session: &Session,
-    start: &Start,
-    number: usize,
-    place: DebugTarget,
-) -> Result<DebugResult, String> {
-    debuggable(process)?;
-    let seen = agx::debug::debug(session, start, number, place)?;
-    let missing = match place {
-        _ if seen.recording.is_some() => None,
-        DebugTarget::Pixel(_, Some(draw)) => {
-            Some(format!("no program of draw {draw} ran for the pixel"))
-        }
-        DebugTarget::Pixel(..) => Some("no program ran for the pixel".to_owned()),
-        DebugTarget::Thread(dispatch, _) => {
-            let own = seen.dispatches.iter().find(|d| d.number == dispatch);
-            Some(match own {
-                Some(d) => {
-                    format!("the grid of dispatch {dispatch} has {:?} threads", d.grid.global)
-                }
-                None => format!("the command has {} dispatches", seen.dispatches.len()),
-            })
-        }
-    };
-    Ok(DebugResult {
-        history: seen.history.map(|h| h.to_string()),
-        recording: seen.recording,
-        code: seen.code,
-        missing,
-        fault: seen.fault,
-    })
+/// Follows a pixel or a thread through the commands of a capture, which it is given in their order.
+pub struct Debugger {
+    target: DebugTarget,
+    of: DebuggerOf,
 }
 
-/// Whether there is a debugger for a capture.
-fn debuggable(process: &Process) -> Result<(), String> {
-    match family(process).map_err(|error| error.to_string())? {
-        Family::Agx => Ok(()),
-        family => Err(format!("captures of {family} cannot be debugged yet; those of AGX can")),
+enum DebuggerOf {
+    /// Commands bring all that they need.
+    Agx,
+    /// Commands build on those before.
+    Mali(Box<mali::debug::Debugger>),
+}
+
+impl Debugger {
+    /// A debugger at the beginning of the capture of a process.
+    ///
+    /// # Errors
+    /// There is no debugger for it.
+    pub fn new(process: &Process, target: DebugTarget) -> Result<Debugger, String> {
+        let of = match family(process).map_err(|error| error.to_string())? {
+            Family::Agx => DebuggerOf::Agx,
+            Family::Mali => {
+                let chip = mali_chip(process);
+                let chip =
+                    chip.ok_or_else(|| format!("a capture of an unknown chip: {}", process.gpu))?;
+                DebuggerOf::Mali(Box::new(mali::debug::Debugger::new(chip, target)?))
+            }
+            family => {
+                let (agx, mali) = (Family::Agx, Family::Mali);
+                return Err(format!(
+                    "captures of {family} cannot be debugged yet; those of {agx} and {mali} can"
+                ));
+            }
+        };
+        Ok(Debugger { target, of })
+    }
+
+    /// Goes on to the next command.
+    ///
+    /// # Errors
+    /// This one cannot be executed.
+    pub fn skip(&mut self, session: &Session, start: &Start) -> Result<(), String> {
+        match &mut self.of {
+            DebuggerOf::Agx => Ok(()),
+            DebuggerOf::Mali(debugger) => debugger.skip(session, start),
+        }
+    }
+
+    /// Whether a command draws to the pixel's place, or has the thread's dispatch; goes on to the next one.
+    ///
+    /// # Errors
+    /// The command cannot be executed.
+    pub fn has(&mut self, session: &Session, start: &Start) -> Result<bool, String> {
+        match (&mut self.of, self.target) {
+            (DebuggerOf::Mali(debugger), _) => debugger.has(session, start),
+            (DebuggerOf::Agx, DebugTarget::Pixel([x, y, _], _)) => {
+                Ok(agx::debug::drawn_size(start).is_some_and(|[w, h]| x < w && y < h))
+            }
+            (DebuggerOf::Agx, DebugTarget::Thread(..)) => {
+                Ok(agx::debug::drawn_size(start).is_none())
+            }
+        }
+    }
+
+    /// Executes a command and follows the pixel or thread. `number` is what the command is called.
+    ///
+    /// # Errors
+    /// The command cannot be executed.
+    pub fn debug(
+        &mut self,
+        session: &Session,
+        start: &Start,
+        number: usize,
+    ) -> Result<DebugResult, String> {
+        let place = self.target;
+        let (mut result, dispatches) = match &mut self.of {
+            DebuggerOf::Agx => {
+                of_agx_debug(agx::debug::debug(session, start, number, place)?, place)
+            }
+            DebuggerOf::Mali(debugger) => {
+                let seen = debugger.debug(session, start, number)?;
+                let result = DebugResult {
+                    history: seen.history,
+                    recording: seen.recording,
+                    code: seen.code,
+                    missing: None,
+                    fault: seen.fault,
+                };
+                (result, seen.dispatches)
+            }
+        };
+        if result.recording.is_none() && result.missing.is_none() {
+            result.missing = Some(match place {
+                DebugTarget::Pixel(_, Some(draw)) => {
+                    format!("no program of draw {draw} ran for the pixel")
+                }
+                DebugTarget::Pixel(..) => "no program ran for the pixel".to_owned(),
+                DebugTarget::Thread(dispatch, _) if (dispatch as usize) < dispatches => {
+                    format!("no such thread ran in dispatch {dispatch}")
+                }
+                DebugTarget::Thread(..) => format!("the command has {dispatches} dispatches"),
+            });
+        }
+        Ok(result)
     }
 }
 
-/// Width and height of what a command draws to; `None` if it draws nothing.
-///
-/// # Errors
-/// The family has no debugger of captures.
-pub fn drawn_size(process: &Process, start: &Start) -> Result<Option<[u32; 2]>, String> {
-    debuggable(process).map(|()| agx::debug::drawn_size(start))
+/// A result of AGX's debugger, and the number of dispatches.
+fn of_agx_debug(seen: agx::debug::DebugResult, place: DebugTarget) -> (DebugResult, usize) {
+    let grid = match place {
+        DebugTarget::Thread(dispatch, _) if seen.recording.is_none() => {
+            let own = seen.dispatches.iter().find(|d| d.number == dispatch);
+            own.map(|d| format!("the grid of dispatch {dispatch} has {:?} threads", d.grid.global))
+        }
+        _ => None,
+    };
+    let result = DebugResult {
+        history: seen.history.map(|h| h.to_string()),
+        recording: seen.recording,
+        code: seen.code,
+        missing: grid,
+        fault: seen.fault,
+    };
+    (result, seen.dispatches.len())
+}
+
+/// Width and height of what a command draws to, where it says so itself; `None` if it draws nothing.
+pub fn drawn_size(process: &Process, start: &Start) -> Option<[u32; 2]> {
+    match family(process) {
+        Ok(Family::Agx) => agx::debug::drawn_size(start),
+        _ => None,
+    }
 }
 
 /// Options of replay.

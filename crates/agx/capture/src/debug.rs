@@ -9,6 +9,7 @@ use tepui_agx_model::{
 };
 use tepui_agx_record::{Recorder, instructions};
 use tepui_capture::{Session, Start};
+use tepui_debug::target::{DebugTarget, in_workgroup};
 use tepui_debug::{Finding, Recording};
 use tepui_drm::uapi::asahi::{CMD_RENDER, CmdRender};
 
@@ -17,16 +18,6 @@ use crate::replay::replayer;
 
 /// Lanes of a SIMD-group.
 const LANES: u32 = tepui_agx_chips::LANES as u32;
-
-/// The pixel or thread that the debugger follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DebugTarget {
-    /// A pixel of a render command: column, row, layer; and the draw whose program is recorded, else the last that
-    /// changed its colour.
-    Pixel([u32; 3], Option<u32>),
-    /// A thread of a compute command: the dispatch, and the thread in the grid.
-    Thread(u64, [u32; 3]),
-}
 
 /// Results of debugging a command.
 #[derive(Debug, Default)]
@@ -116,12 +107,6 @@ impl Observer {
     }
 }
 
-/// The number of a thread in its workgroup.
-fn thread_in_group(local: [u32; 3], thread: [u32; 3]) -> u32 {
-    let [x, y, z] = [0, 1, 2].map(|k| thread[k] % local[k].max(1));
-    x + local[0] * (y + local[1] * z)
-}
-
 impl Observe for Observer {
     fn steps(&self) -> bool {
         self.steps.load(Ordering::Relaxed)
@@ -137,7 +122,7 @@ impl Observe for Observer {
         {
             let [x, y, z] = thread;
             let what = format!("thread {x},{y},{z} of dispatch {dispatch}");
-            let lane = thread_in_group(d.grid.local, thread) % LANES;
+            let lane = in_workgroup(d.grid.local, thread).1 % LANES;
             state.now = Some(self.begin(what, step.program, step.code, lane as usize));
         }
         let Some(now) = &mut state.now else { return };
@@ -163,10 +148,8 @@ impl Observe for Observer {
         if let DebugTarget::Thread(number, thread) = self.place
             && number == dispatch.number
         {
-            let local = dispatch.grid.local;
-            let workgroup = [0, 1, 2].map(|k| thread[k] / local[k].max(1));
-            let index = thread_in_group(local, thread) / LANES;
-            state.group = Some((dispatch.program, workgroup, index));
+            let (workgroup, index) = in_workgroup(dispatch.grid.local, thread);
+            state.group = Some((dispatch.program, workgroup, index / LANES));
         }
         self.steps.store(state.group.is_some(), Ordering::Relaxed);
     }

@@ -73,7 +73,7 @@ fn stats(
         return p.map(|p| stats_map(&p.stats)).map_err(|e| e.to_string());
     }
     if let Gpu::Mali(_) = common.gpu {
-        let options = crate::mali::options(common.registers, common.robust);
+        let options = tepui_explore::mali::options(common.registers, common.robust);
         let p = tepui_mali_compiler::compile(s, &options);
         return p.map(|p| stats_map(&p.stats)).map_err(|e| e.to_string());
     }

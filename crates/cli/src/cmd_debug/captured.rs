@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use tepui_capture::{Event, Events, Process, Session, Start};
 use tepui_debug::Recording;
-use tepui_gpus::capture::{DebugResult, DebugTarget, ReplayOptions, Replayer, debug, drawn_size};
+use tepui_gpus::capture::{
+    DebugResult, DebugTarget, Debugger, ReplayOptions, Replayer, drawn_size,
+};
 
 use super::load::{RunArgs, numbers};
 use super::{info, say};
@@ -64,10 +66,20 @@ pub fn record(
         None => find(&path, at)?,
     };
     let mut count = 0;
+    let mut debugger = None;
     let found = commands(&path, |process, session, start| {
-        let found = (count == number).then(|| debug(process, session, start, number, at));
+        let index = count;
         count += 1;
-        found
+        let debugger = match debugger_of(&mut debugger, process, at) {
+            Ok(debugger) => debugger,
+            Err(e) => return Some(Err(e)),
+        };
+        if index == number {
+            return Some(debugger.debug(session, start, number));
+        }
+        // A command that cannot be executed leaves nothing for later ones.
+        let _ = debugger.skip(session, start);
+        None
     })?;
     let DebugResult { history, recording, code, missing, fault } = found
         .ok_or_else(|| format!("the capture has {count} commands; there is no {number}"))??;
@@ -123,20 +135,31 @@ fn commands<T>(
     Ok(None)
 }
 
-/// The last command that draws to a pixel's place, or the first that draws nothing.
+/// The debugger of a capture, made for its first command.
+fn debugger_of<'a>(
+    debugger: &'a mut Option<Debugger>,
+    process: &Process,
+    at: DebugTarget,
+) -> Result<&'a mut Debugger, String> {
+    Ok(match debugger {
+        Some(debugger) => debugger,
+        none => none.insert(Debugger::new(process, at)?),
+    })
+}
+
+/// The last command that draws to a pixel's place, or the first that has the thread's dispatch.
 fn find(path: &Path, at: DebugTarget) -> Result<usize, String> {
     let (mut found, mut count) = (None, 0);
-    let refused = commands(path, |process, _, start| {
-        let size = match drawn_size(process, start) {
-            Ok(size) => size,
+    let mut debugger = None;
+    let refused = commands(path, |process, session, start| {
+        let debugger = match debugger_of(&mut debugger, process, at) {
+            Ok(debugger) => debugger,
             Err(e) => return Some(e),
         };
-        match at {
-            DebugTarget::Pixel([x, y, _], _) if size.is_some_and(|[w, h]| x < w && y < h) => {
-                found = Some(count);
-            }
-            DebugTarget::Thread(..) if size.is_none() && found.is_none() => found = Some(count),
-            _ => {}
+        if debugger.has(session, start).unwrap_or(false)
+            && (found.is_none() || matches!(at, DebugTarget::Pixel(..)))
+        {
+            found = Some(count);
         }
         count += 1;
         None
@@ -165,7 +188,7 @@ fn list(path: &Path) -> Result<(), String> {
                 }
             },
         };
-        let size = drawn_size(process, start).ok().flatten();
+        let size = drawn_size(process, start);
         let size = size.map_or(String::new(), |[w, h]| format!(" {w} x {h},"));
         let (result, reports) = match replayer.start(session, start) {
             Ok(replayed) => (replayed.result, replayed.reports),

@@ -105,9 +105,6 @@ fn buffer(text: &str) -> Result<Contents, String> {
 /// # Errors
 /// The file does not compile, its job faults, or nothing runs at the place.
 pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Recording, String> {
-    if let Gpu::Mali(chip) = common.gpu {
-        return Err(format!("shaders are not debugged on {} yet: `tepui exec` runs them", chip.id));
-    }
     let (text, inputs) = read(file, common, place)?;
     let group = match (text.stage.as_deref(), &place.pixel) {
         (None | Some("compute"), _) => {
@@ -122,6 +119,7 @@ pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Rec
     };
     let recorded = match common.gpu {
         Gpu::Intel(chip) => tepui_explore::intel::record::record(&text, chip, &inputs, group),
+        Gpu::Mali(chip) => tepui_explore::mali::record::record(&text, chip, &inputs, group),
         _ => record_text(&text, &inputs, group),
     };
     let (mut recording, _) = recorded.map_err(|e| e.to_string())?;
@@ -134,12 +132,11 @@ pub fn record(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Rec
 /// # Errors
 /// The file does not compile, or its job faults.
 pub fn check(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<Vec<Finding>, String> {
-    if let Gpu::Mali(chip) = common.gpu {
-        return Err(format!("shaders are not checked on {} yet: `tepui exec` runs them", chip.id));
-    }
     let (text, inputs) = read(file, common, place)?;
-    if let Gpu::Intel(chip) = common.gpu {
-        return crate::intel::check(chip, &text, &inputs);
+    match common.gpu {
+        Gpu::Intel(chip) => return crate::intel::check(chip, &text, &inputs),
+        Gpu::Mali(chip) => return crate::mali::check(chip, &text, &inputs),
+        _ => {}
     }
     let outcome = run(&text, &inputs, RunOptions { check: true, ..RunOptions::default() });
     Ok(outcome.map_err(|e| e.to_string())?.findings)
@@ -173,7 +170,7 @@ fn source(file: &Path, module: &Module) -> String {
 
 /// Reads a shader file and what it is run with.
 fn read(file: &Path, common: &CompilerArgs, place: &RunArgs) -> Result<(Text, Inputs), String> {
-    if !matches!(common.gpu, Gpu::Intel(_)) {
+    if !matches!(common.gpu, Gpu::Intel(_) | Gpu::Mali(_)) {
         common.options()?;
     }
     let name = file.display().to_string();

@@ -16,11 +16,11 @@ use crate::cmd_compile::CompilerArgs;
 
 /// Steps through a shader on a virtual GPU, alone or of a draw or dispatch of a capture.
 ///
-/// In captures of AGX GPUs, --pixel prints which draws touched the pixel and what each did, and --draw
-/// selects the draw whose program is shown, else the last that wrote it. Without --pixel and --dispatch
-/// the capture's commands are listed.
+/// In captures of AGX and Mali GPUs, --pixel prints which draws touched the pixel (and on AGX what each did),
+/// and --draw selects the draw whose program is shown, else the last that wrote it. Without --pixel and
+/// --dispatch the capture's commands are listed.
 ///
-/// Runs the shader and records one SIMD-group (of Intel's GPUs, one thread): each instruction, the lanes
+/// Runs the shader and records one SIMD-group (of Intel's GPUs one thread, of Mali's one warp): each instruction, the lanes
 /// that execute it, and every value of every register. Commands move over that recording, forward and back; `help` lists them.
 /// Fragment shaders draw a triangle over the whole picture, and their uniform buffers hold width,
 /// height, time and, after a word, the pointer. Storage buffers, images and samplers are given by
@@ -31,6 +31,7 @@ use crate::cmd_compile::CompilerArgs;
   tepui debug sum.comp --groups 4 --buffer 0=256,index --workgroup 1 --thread 5
   tepui debug filter.wgsl --image 0=photo.png --sampler 1=linear,clamp --image 2=256x256 --groups 32,32
   tepui debug sum.comp --gpu skl -e 'break 12' -e continue -e vars -e 'print g4<16,8,2>UW'
+  tepui debug shade.frag --gpu mali-g610 --pixel 10,20 -e vars -e 'print r5.h0'
   tepui debug sum.s --thread 7
   tepui debug sum.comp --groups 4 -e 'break 12 if 3.r1 > 0.5' -e continue -e regs
   tepui debug /tmp/cap                               the commands of a capture
@@ -121,7 +122,7 @@ fn try_run(args: &Args) -> Result<(), String> {
         load::record(&args.file, &args.common, &args.place)?
     };
     say(format_args!("{}", recording.history));
-    say(format_args!("{}: {} instructions\n", recording.title, recording.steps().len()));
+    say(format_args!("{}: {} instructions\n", recording.title, recording.executed()));
     if !recording.findings.is_empty() {
         let count = recording.findings.len();
         say(format_args!("{count} found by the checker: `findings` lists them\n"));

@@ -8,15 +8,16 @@ use tepui_agx_compiler::compile;
 use tepui_agx_model::Options;
 use tepui_gpus::Gpu;
 use tepui_gpus::intel::Chip;
-use tepui_ir::{ResKind, Resource, Shader};
+use tepui_ir::interp::ImageData;
+use tepui_ir::{NumKind, ResKind, Resource, Shader};
 
 use tepui_explore::compile::{Text, takes_image};
-use tepui_explore::images;
-use tepui_explore::run::{Contents, Inputs, RunOptions, run as explore};
+use tepui_explore::run::{Contents, ImageInput, Inputs, RunOptions, SamplerInput, run as explore};
+use tepui_explore::{bound, images};
 
 use crate::cmd_compile::CompilerArgs;
 use crate::cmd_debug::load::{self, is_assembly};
-use crate::intel;
+use crate::{intel, mali};
 
 /// Compiles a compute shader and runs it on the virtual GPU.
 ///
@@ -231,20 +232,50 @@ fn save(
     Ok(())
 }
 
+/// The push constants.
+fn push_constants(args: &Args) -> Result<Vec<u8>, String> {
+    match &args.push {
+        Some(p) => crate::input::read(p).map_err(|e| format!("{}: {e}", p.display())),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Images and samplers of the command line.
+struct Requested {
+    images: Vec<ImageInput>,
+    samplers: Vec<SamplerInput>,
+}
+
+fn requested(args: &Args) -> Result<Requested, String> {
+    Ok(Requested {
+        images: args.image.iter().map(|i| load::image(i)).collect::<Result<_, _>>()?,
+        samplers: args.sampler.iter().map(|s| load::sampler(s)).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Saves images; `image` gives what a slot holds, and the kind of its texels.
+fn save_images<'a>(
+    args: &Args,
+    image: impl Fn(&Slot) -> Option<(&'a ImageData, NumKind)>,
+) -> Result<(), String> {
+    for o in &args.out_image {
+        let (slot, path) = slot(o)?;
+        let image = image(&slot);
+        let (data, kind) = image.ok_or_else(|| format!("`{o}`: there is no such --image"))?;
+        std::fs::write(path, bound::file(data, kind, path)?).map_err(|e| format!("{path}: {e}"))?;
+    }
+    Ok(())
+}
+
 /// Compiles and runs a shader for an Intel GPU.
 fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
     let mut s = args.common.translate(&args.file)?;
     let groups = groups(&args.groups)?;
     let before = contents(args, &s, groups)?;
-    let push = match &args.push {
-        Some(p) => crate::input::read(p).map_err(|e| format!("{}: {e}", p.display()))?,
-        None => Vec::new(),
-    };
+    let push = push_constants(args)?;
     let buffers = before.iter().cloned().collect();
     let mut bindings = tepui_intel_bare::Bindings { buffers, push, ..Default::default() };
-    let images: Vec<_> = args.image.iter().map(|i| load::image(i)).collect::<Result<_, _>>()?;
-    let samplers: Vec<_> =
-        args.sampler.iter().map(|s| load::sampler(s)).collect::<Result<_, _>>()?;
+    let Requested { images, samplers } = requested(args)?;
     tepui_explore::intel::run::bind_images(&mut bindings, &s, &images, &samplers)?;
     let mut run = intel::Run { bindings, groups, check: args.check };
     let options = intel::options(args.common.registers);
@@ -252,12 +283,7 @@ fn run_intel(args: &Args, chip: &'static Chip) -> Result<(), String> {
     for r in &stats.reports {
         eprintln!("tepui exec: {:#x}: {}: {}", r.at.offset, r.at.text, r.what);
     }
-    for o in &args.out_image {
-        let (slot, path) = slot(o)?;
-        let image = run.bindings.images.get(&slot);
-        let image = image.ok_or_else(|| format!("`{o}`: there is no such --image"))?;
-        std::fs::write(path, intel::file(image, path)?).map_err(|e| format!("{path}: {e}"))?;
-    }
+    save_images(args, |slot| run.bindings.images.get(slot).map(|i| (&i.data, i.kind)))?;
     save(args, &before, |slot| Ok(run.bindings.buffers.get(slot).cloned()))?;
     eprintln!("{} threads, {} instructions", stats.threads, stats.instructions);
     Ok(())
@@ -268,21 +294,22 @@ fn run_mali(args: &Args, chip: &'static tepui_gpus::mali::Chip) -> Result<(), St
     if is_assembly(&args.file) {
         return Err("assembly is run for the M1 only".to_owned());
     }
-    if let Some(image) = args.image.iter().chain(&args.sampler).next() {
-        return Err(format!("`{image}`: images are not bound for Mali's GPUs yet"));
-    }
     let mut s = args.common.translate(&args.file)?;
     let groups = groups(&args.groups)?;
     let before = contents(args, &s, groups)?;
-    let push = match &args.push {
-        Some(p) => crate::input::read(p).map_err(|e| format!("{}: {e}", p.display()))?,
-        None => Vec::new(),
-    };
+    let push = push_constants(args)?;
     let buffers = before.iter().cloned().collect();
     let mut bindings = tepui_mali_bare::Bindings { buffers, push, ..Default::default() };
-    let options = crate::mali::options(args.common.registers, args.common.robust);
-    let stats = crate::mali::exec(&mut s, chip, &options, &mut bindings, groups)?;
-    save(args, &before, |slot| Ok(bindings.buffers.get(slot).cloned()))?;
+    let Requested { images, samplers } = requested(args)?;
+    tepui_explore::mali::run::bind_images(&mut bindings, &s, &images, &samplers)?;
+    let mut run = mali::Run { bindings, groups, check: args.check };
+    let options = tepui_explore::mali::options(args.common.registers, args.common.robust);
+    let (stats, reports) = mali::exec(&mut s, chip, &options, &mut run)?;
+    for report in &reports {
+        eprintln!("tepui exec: {}", tepui_mali_model::describe(report));
+    }
+    save_images(args, |slot| run.bindings.images.get(slot).map(|i| (&i.data, i.kind)))?;
+    save(args, &before, |slot| Ok(run.bindings.buffers.get(slot).cloned()))?;
     eprintln!("{} threads, {} instructions", stats.threads, stats.instructions);
     Ok(())
 }

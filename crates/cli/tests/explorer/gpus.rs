@@ -12,7 +12,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 ";
 
 #[test]
-fn a_source_is_compiled_run_and_debugged_for_an_intel_gpu() {
+fn a_source_is_compiled_run_and_debugged_for_other_gpus() {
     let Some(mut s) = Session::open("gpus") else { return };
     s.compile(SOURCE);
     s.page.set("gpu", "skl");
@@ -26,6 +26,12 @@ fn a_source_is_compiled_run_and_debugged_for_an_intel_gpu() {
     let names = "[...document.querySelectorAll('#register-table th')].map((h) => h.textContent[0])";
     let names = s.page.value(names);
     assert!(names.as_array().is_some_and(|n| n.contains(&json!("g"))), "{names}");
+    // A warp of Mali's GPUs has 16 lanes, each with registers of its own.
+    s.page.set("gpu", "mali-g610");
+    s.page.wait("document.getElementById('asm').textContent.includes('STORE.i32')");
+    s.page.click("debug");
+    s.page.wait("document.getElementById('register-table').textContent.includes('lane')");
+    assert_eq!(s.page.value("document.querySelectorAll('#lanes button').length"), json!(16));
     // The kept version stays the M1's.
     s.page.set("gpu", "m1");
     s.page.wait("!document.getElementById('asm').textContent.includes('align1')");

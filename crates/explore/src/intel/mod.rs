@@ -92,10 +92,7 @@ pub fn compile_ir(
             Snapshot::Ir(s) => s.to_string(),
             Snapshot::Mir(f) => tepui_intel_compiler::print::Text(f).to_string(),
         };
-        // Passes that change nothing are left out.
-        if kept.last().is_none_or(|last| last.text != text) {
-            kept.push(Pass { name, text });
-        }
+        Pass::add(&mut kept, name, text);
     };
     let program = compile_with(&mut shader, chip.generation, options, &mut after)
         .map_err(ShaderError::new)?;

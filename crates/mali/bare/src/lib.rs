@@ -2,8 +2,9 @@
 //!
 //! [`Machine::run`] lays out one block of memory — code, fast-access uniforms, resource tables, local memory, buffers, images — and
 //! executes the command stream (v10) or the chain of one job (v9) that a driver would submit. What a program reads where is said by its [`FauWord`]s and by the [`Layout`] that it
-//! was compiled with.
+//! was compiled with. [`draw`] does the same for a draw.
 
+pub mod draw;
 pub mod image;
 mod memory;
 
@@ -15,7 +16,7 @@ use tepui_ir::ImageFormat;
 use tepui_ir::interp::{SamplerData, Slot};
 use tepui_mali_chips::{Arch, Chip};
 use tepui_mali_compiler::{FauWord, Layout, Program};
-use tepui_mali_model::{Gpu, JobContext, JobFault, JobStats, Options, Stream};
+use tepui_mali_model::{Gpu, JobContext, JobFault, JobStats, Options, Report, Stream, Watch};
 use tepui_mali_packets::cs::{CsMove, CsMove32, CsRunCompute};
 use tepui_mali_packets::job::{ComputePayload, JobHeader, JobType};
 use tepui_mali_packets::shader::{
@@ -51,7 +52,7 @@ pub enum Error {
     #[error("the command stream waits for ever")]
     Waits,
     /// The program reads what no bindings have.
-    #[error("a compute program without a driver has no {0}")]
+    #[error("a program without a driver has no {0}")]
     Unbound(&'static str),
     /// The chip's shaders are not those of the compiler.
     #[error("{0} is no Valhall GPU")]
@@ -80,6 +81,8 @@ pub struct Bindings {
     pub push: Vec<u8>,
     /// The descriptors, as the program was compiled for them.
     pub layout: Layout,
+    /// GPU addresses of buffers in the last run.
+    pub addresses: BTreeMap<Slot, u64>,
 }
 
 /// A word of some bytes; zero past their end.
@@ -106,6 +109,18 @@ impl Machine {
         Machine { gpu: Gpu::new(chip, options) }
     }
 
+    /// Tells an observer of each instruction ([`Gpu::watched`]).
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Machine {
+        Machine { gpu: self.gpu.watched(watch) }
+    }
+
+    /// What the checker has found since the last call ([`Options::check`]).
+    #[must_use]
+    pub fn take_reports(&self) -> Vec<Report> {
+        self.gpu.take_reports()
+    }
+
     /// Runs workgroups of a program; the buffers and images then hold what they left.
     ///
     /// # Errors
@@ -127,20 +142,19 @@ impl Machine {
         let mut m = Block::new();
         let data = m.place(&program.data);
         let places = Places::new(&mut m, arch, bindings)?;
-        let tables = tables(&mut m, &bindings.layout, places.descriptors)?;
+        bindings.addresses.clone_from(&places.buffers);
+        let tables = tables(&mut m, &bindings.layout, places.descriptors.clone())?;
         let push = m.place(&bindings.push);
-        let uniforms = uniforms(program, bindings, groups, &places.buffers, [data, push])?;
+        let inputs = Inputs { groups, size: None, data, push };
+        let uniforms = uniforms(program, bindings, &places.buffers, &inputs)?;
         let shader = ShaderProgram {
             stage: ShaderStage::Compute,
-            register_allocation: match program.stats.is_half() {
-                true => ShaderRegisterAllocation::N64PerThread,
-                false => ShaderRegisterAllocation::N32PerThread,
-            },
+            register_allocation: allocation(program.stats.is_half()),
             preload: program.preload.into(),
             binary: m.place(&program.code),
             ..ShaderProgram::default()
         };
-        let storage = local_storage(&mut m, program);
+        let storage = local_storage(&mut m, program.stats.scratch, program.shared_bytes);
         let environment = ShaderEnvironment {
             fau_count: uniforms.len() as u32 / 8,
             resources: tables,
@@ -159,18 +173,7 @@ impl Machine {
             Arch(9) => self.gpu.chain(&vm, &mut JobContext::default(), address)?,
             _ => self.run_stream(&vm, Stream { address, size: work.len() as u64 })?,
         };
-        let read = |at: u64, bytes: &mut [u8]| {
-            vm.read(at, bytes).map_err(|e| Error::Memory(e.to_string()))
-        };
-        for (key, bytes) in &mut bindings.buffers {
-            read(places.buffers[key], bytes)?;
-        }
-        for (key, picture) in &mut bindings.images {
-            let (at, size) = places.images[key];
-            let mut bytes = vec![0; size];
-            read(at, &mut bytes)?;
-            picture.take(arch, &bytes)?;
-        }
+        places.take(arch, &vm, bindings)?;
         Ok(stats)
     }
 
@@ -179,6 +182,23 @@ impl Machine {
         group.start(0, stream).map_err(|e| Error::Memory(e.to_string()))?;
         let done = self.gpu.run(vm, &mut group);
         Ok(done.into_iter().next().ok_or(Error::Waits)?.outcome?)
+    }
+}
+
+/// Moves 64 bits to registers of a command stream.
+fn move64(stream: &mut Vec<u8>, destination: u32, value: u64) -> Result<(), Problem> {
+    // A move of 64 bits has 48 of them.
+    stream.extend(pack(&CsMove { immediate: value & ((1 << 48) - 1), destination })?);
+    let high = (value >> 32) as u32;
+    stream.extend(pack(&CsMove32 { immediate: high, destination: destination + 1 })?);
+    Ok(())
+}
+
+/// Registers of the threads of a program.
+fn allocation(is_half: bool) -> ShaderRegisterAllocation {
+    match is_half {
+        true => ShaderRegisterAllocation::N64PerThread,
+        false => ShaderRegisterAllocation::N32PerThread,
     }
 }
 
@@ -193,12 +213,8 @@ fn stream(e: &ShaderEnvironment, size: [u32; 3], groups: [u32; 3]) -> Result<Vec
     let fau = e.fau | u64::from(e.fau_count) << 56;
     let mut stream = Vec::new();
     let pairs = [(0, e.resources), (8, fau), (16, e.shader), (24, e.thread_storage)];
-    for (destination, immediate) in pairs {
-        // A move of 64 bits has 48 of them.
-        let low = CsMove { immediate: immediate & ((1 << 48) - 1), destination };
-        stream.extend(pack(&low)?);
-        let high = (immediate >> 32) as u32;
-        stream.extend(pack(&CsMove32 { immediate: high, destination: destination + 1 })?);
+    for (register, value) in pairs {
+        move64(&mut stream, register, value)?;
     }
     let words = [(33, word(&size, 0)), (37, groups[0]), (38, groups[1]), (39, groups[2])];
     for (destination, immediate) in words {
@@ -256,6 +272,23 @@ impl Places {
         }
         Ok(Places { buffers, images, descriptors })
     }
+
+    /// Reads what buffers and images hold after a run.
+    fn take(&self, arch: Arch, vm: &AddressSpace, bindings: &mut Bindings) -> Result<(), Error> {
+        let read = |at: u64, bytes: &mut [u8]| {
+            vm.read(at, bytes).map_err(|e| Error::Memory(e.to_string()))
+        };
+        for (key, bytes) in &mut bindings.buffers {
+            read(self.buffers[key], bytes)?;
+        }
+        for (key, picture) in &mut bindings.images {
+            let (at, size) = self.images[key];
+            let mut bytes = vec![0; size];
+            read(at, &mut bytes)?;
+            picture.take(arch, &bytes)?;
+        }
+        Ok(())
+    }
 }
 
 /// The resource tables: their address, with their number in the low bits.
@@ -289,22 +322,51 @@ fn tables(
     Ok(entries | MAX_TABLES as u64)
 }
 
+/// Inputs of a program that are no bindings.
+struct Inputs {
+    groups: [u32; 3],
+    /// Width and height of the target, for programs of draws.
+    size: Option<[u32; 2]>,
+    /// Address of the program's constant data.
+    data: u64,
+    /// Address of the push constants.
+    push: u64,
+}
+
+/// Factor and offset of the viewport over a target in a direction of normalised coordinates.
+fn viewport(size: [u32; 2], axis: u8) -> [f32; 2] {
+    match size.get(usize::from(axis)) {
+        Some(&side) => [side as f32 / 2.0; 2],
+        None => [1.0, 0.0],
+    }
+}
+
 /// The words of fast-access uniforms.
 fn uniforms(
     program: &Program,
     bindings: &Bindings,
-    groups: [u32; 3],
     addresses: &BTreeMap<Slot, u64>,
-    [data, push]: [u64; 2],
+    &Inputs { groups, size, data, push }: &Inputs,
 ) -> Result<Vec<u8>, Error> {
+    use SystemValue as S;
     let mut bytes = Vec::new();
     for fau in &program.fau {
         let value = match *fau {
-            FauWord::System(SystemValue::Push { offset }, _) => {
-                word(&bindings.push, offset as usize)
+            FauWord::System(S::Push { offset }, _) => word(&bindings.push, offset as usize),
+            FauWord::System(S::NumWorkgroups { axis }, _) => groups[usize::from(axis)],
+            // The first vertex, instance, draw and view.
+            FauWord::System(S::BaseVertex | S::BaseInstance | S::DrawIndex | S::ViewIndex, _)
+                if size.is_some() =>
+            {
+                0
             }
-            FauWord::System(SystemValue::NumWorkgroups { axis }, _) => groups[usize::from(axis)],
-            FauWord::System(SystemValue::BaseWorkgroup { .. }, _) => 0,
+            FauWord::System(S::BaseWorkgroup { .. }, _) => 0,
+            FauWord::System(S::SampleMask, _) if size.is_some() => 0xffff,
+            FauWord::Viewport { axis, offset } if let Some(size) = size => {
+                viewport(size, axis)[usize::from(offset)].to_bits()
+            }
+            FauWord::ViewportIndex if size.is_some() => 0,
+            FauWord::TileConversion(_) if size.is_some() => draw::conversion()?,
             FauWord::System(..) => return Err(Error::Unbound("such system value")),
             FauWord::Viewport { .. } => return Err(Error::Unbound("viewport")),
             FauWord::Instances { .. } => return Err(Error::Unbound("instances of attributes")),
@@ -330,16 +392,16 @@ fn uniforms(
 }
 
 /// Memory of threads and workgroups.
-fn local_storage(m: &mut Block, program: &Program) -> LocalStorage {
+fn local_storage(m: &mut Block, scratch: u32, shared: u32) -> LocalStorage {
     use tepui_mali_model::limits::MAX_THREADS;
     let mut storage = LocalStorage::default();
-    if program.stats.scratch > 0 {
-        let bytes = u64::from(program.stats.scratch.next_power_of_two().max(16));
+    if scratch > 0 {
+        let bytes = u64::from(scratch.next_power_of_two().max(16));
         storage.tls_size = (bytes / 16).trailing_zeros();
         storage.tls_base_pointer = m.reserve(bytes * u64::from(MAX_THREADS) * CORES);
     }
-    if program.shared_bytes > 0 {
-        let bytes = u64::from(program.shared_bytes.next_power_of_two().max(128));
+    if shared > 0 {
+        let bytes = u64::from(shared.next_power_of_two().max(128));
         storage.wls_instances = 1;
         storage.wls_size_scale = bytes.trailing_zeros() + 1;
         storage.wls_base_pointer = m.reserve(bytes * CORES);

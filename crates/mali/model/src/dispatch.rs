@@ -10,6 +10,7 @@
 
 mod copied;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tepui_mali_isa::Special;
@@ -32,6 +33,7 @@ use crate::shader::row::{LANES, Row};
 use crate::shader::run::{RaisedTrap, Stop, run};
 use crate::shader::uniforms::{UNIFORM_WORDS, Uniforms};
 use crate::shader::warp::Warp;
+use crate::watch::WarpPlace;
 
 const UNIT: Unit = Unit::Dispatch;
 
@@ -121,6 +123,7 @@ pub(crate) fn execute(
         order.hide(launch.storage.wls_base_pointer, bytes);
         hide_threads(order, &launch.storage);
     }
+    let number = gpu.dispatches.fetch_add(1, Ordering::Relaxed);
     let budget = Budget::new(0, gpu.options.max_instructions);
     if copied::execute(gpu, vm, &launch, dispatch.groups, &budget, stats)? {
         return Ok(());
@@ -130,12 +133,16 @@ pub(crate) fn execute(
         warps: Vec::new(),
         running: Vec::new(),
         uniforms: launch.uniforms.clone(),
-        port: launch.port(vm),
+        port: launch.port(vm).observed(gpu.observer(vm)),
         left: 0,
         stats: JobStats::default(),
     };
     let run = |worker: &mut Worker<'_>, group: usize| {
         let index = [group % x, group / x % y, group / x / y].map(|n| n as u32);
+        if let Some(watched) = &mut worker.port.watched {
+            let size = launch.size;
+            watched.place = WarpPlace::Group { workgroup: index, warp: 0, size, dispatch: number };
+        }
         places.with(|place| worker.group(&launch, &budget, place, index))
     };
     let shared = gpu.pool.share(0..count, begin, run, |worker| worker.stats);
@@ -363,6 +370,9 @@ impl Worker<'_> {
             + u64::from(place.number);
         let local = launch.storage.wls_base_pointer.wrapping_add(instance.wrapping_mul(group));
         self.uniforms.set(Special::WorkgroupLocalPointer, local);
+        if let Some(watched) = &mut self.port.watched {
+            watched.workgroup = local..local.saturating_add(group);
+        }
         self.uniforms.set(Special::CoreId, place.core.into());
         let mut running = std::mem::take(&mut self.running);
         running.clear();
@@ -401,6 +411,11 @@ impl Worker<'_> {
         self.port.local = message::LocalStorage { base, bytes };
         let most = u64::from(MAX_THREADS) / LANES as u64 - 1;
         self.uniforms.set(Special::WarpId, u64::from(warp_id) | most << 32);
+        if let Some(watched) = &mut self.port.watched
+            && let WarpPlace::Group { warp, .. } = &mut watched.place
+        {
+            *warp = number as u32;
+        }
         loop {
             let before = self.left;
             let warp = &mut self.warps[number];

@@ -1,6 +1,7 @@
 //! The GPU.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_mali_chips::Chip;
@@ -16,7 +17,9 @@ use crate::relaxed;
 use crate::shader::check::ProgramCheck;
 use crate::shader::program::Program;
 use crate::shader::translate::LazyTranslation;
+use crate::shader::watched::Watched;
 use crate::stream;
+use crate::watch::Watch;
 
 /// Options of the model.
 #[derive(Clone, Copy)]
@@ -85,6 +88,11 @@ pub struct Gpu {
     /// The checker of the order of work.
     pub(crate) order: Option<Arc<OrderChecker>>,
     pub(crate) omission: Omission,
+    /// The observer of warps.
+    watch: Option<Watch>,
+    /// Dispatches that have run, and frames, for the observer.
+    pub(crate) dispatches: AtomicU64,
+    pub(crate) frames: AtomicU64,
 }
 
 impl Gpu {
@@ -103,7 +111,26 @@ impl Gpu {
         let reports = options.check.then(Arc::default);
         let order = (options.check && options.relaxed.is_none()).then(Arc::default);
         let (programs, omission) = (Mutex::default(), Omission::default());
-        Gpu { chip, options, pool, programs, reports, order, omission }
+        let (watch, dispatches, frames) = (None, AtomicU64::new(0), AtomicU64::new(0));
+        Gpu { chip, options, pool, programs, reports, order, omission, watch, dispatches, frames }
+    }
+
+    /// Tells an observer of each instruction of shaders, unless [`Options::check`] is set. It runs on one thread and interprets all
+    /// programs.
+    pub fn watched(self, watch: Watch) -> Gpu {
+        let options = Options {
+            threads: 1,
+            runs_before_translation: u32::MAX,
+            find_copies: false,
+            ..self.options
+        };
+        Gpu { watch: Some(watch), ..Gpu::new(self.chip, options) }
+    }
+
+    /// The observer of a worker's warps.
+    pub(crate) fn observer<'vm>(&self, vm: &'vm AddressSpace) -> Option<Box<Watched<'vm>>> {
+        let watch = self.watch.as_ref().filter(|watch| watch.is_on());
+        watch.map(|watch| Box::new(Watched::new(watch.clone(), vm)))
     }
 
     /// The reports of the checker since the last call, each only once since [`Gpu::forget`].

@@ -10,7 +10,7 @@
 //!
 //! With [`Options::check`] the model reports what silicon hides: waits that are missing between messages in a shader
 //! (`shader::check`), and between work of queues and jobs (`order`). With [`Options::relaxed`] work runs late and in
-//! another order (`relaxed`).
+//! another order (`relaxed`). An observer ([`Watch`]) is told of each instruction of a shader, for debuggers.
 //!
 //! The model sees addresses, bytes and registers, as silicon does. Anything that it does not execute is a
 //! typed fault that names it ([`JobFault`]).
@@ -44,6 +44,7 @@ mod relaxed;
 mod render;
 mod shader;
 mod stream;
+mod watch;
 
 pub use chain::JobContext;
 pub use gpu::{Gpu, Options, address_space};
@@ -53,3 +54,5 @@ pub use job::{
     finding,
 };
 pub use picture::Picture;
+pub use shader::check::fingerprint;
+pub use watch::{Access, MemorySpace, Step, WarpPlace, Watch};

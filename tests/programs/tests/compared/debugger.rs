@@ -13,6 +13,8 @@ use crate::picture::Picture;
 pub struct CapturedProgram {
     /// Its name.
     pub name: &'static str,
+    /// The GPU.
+    gpu: &'static str,
     /// Whether it is captured with Tepui's own driver instead of Mesa's.
     own: bool,
     /// Minimum number of draws in the last picture that touch one of the examined pixels.
@@ -24,12 +26,16 @@ const WGPU: &str = "wgpu_draw.py";
 /// A page with text and a turned box, which Chromium draws with the GPU.
 const PAGE: &str = "turned.html";
 
+/// A GPU whose commands build on those before.
+const MALI: &str = "mali-g610";
+
 /// All captured programs.
 pub const CAPTURED: &[CapturedProgram] = &[
-    CapturedProgram { name: "vkcube", own: false, touches: 1 },
-    CapturedProgram { name: "vkmark", own: true, touches: 3 },
-    CapturedProgram { name: WGPU, own: true, touches: 1 },
-    CapturedProgram { name: CHROMIUM, own: false, touches: 1 },
+    CapturedProgram { name: "vkcube", gpu: "m1", own: false, touches: 1 },
+    CapturedProgram { name: "vkmark", gpu: "m1", own: true, touches: 3 },
+    CapturedProgram { name: WGPU, gpu: "m1", own: true, touches: 1 },
+    CapturedProgram { name: CHROMIUM, gpu: "m1", own: false, touches: 1 },
+    CapturedProgram { name: "vkcube", gpu: MALI, own: true, touches: 1 },
 ];
 
 /// The examined pixels, in 16ths of width and height.
@@ -45,12 +51,20 @@ fn run(command: &mut Command) -> Result<String, String> {
 }
 
 impl CapturedProgram {
+    /// The name of its test.
+    pub fn title(&self) -> String {
+        if self.gpu == "m1" { self.name.to_owned() } else { format!("{}-{}", self.name, self.gpu) }
+    }
+
     /// Captures the program and debugs pixels of its last picture.
     pub fn check(&self) -> Result<(), String> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugger").join(self.name);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debugger").join(self.title());
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         run(&mut self.program(&folder)?)?;
+        if self.gpu == MALI {
+            return mali(&folder);
+        }
         let pictures = folder.join("pictures");
         // This test does not check whether the replay's writes match the capture.
         let mut replay = Command::new(built("tepui")?);
@@ -90,7 +104,7 @@ impl CapturedProgram {
             true => command.args(["run", "--capture"]).arg(folder),
             false => command.args(["trace", "--quiet", "--save"]).arg(folder),
         };
-        command.args(["--gpu", "m1", "--"]).arg(&mesa).args(["run", "--icd", icd]);
+        command.args(["--gpu", self.gpu, "--"]).arg(&mesa).args(["run", "--icd", icd]);
         match self.name {
             "vkmark" => {
                 command.args(["--", "vkmark", "--winsys", "xcb", "--winsys-dir"]).arg(lib);
@@ -191,6 +205,22 @@ fn worked_example(folder: &Path) -> Result<(), String> {
     match found.iter().find(|text| !said.contains(**text)) {
         Some(text) => Err(format!("{text:?} is missing\n{said}")),
         None => Ok(()),
+    }
+}
+
+/// The last program that ran for a pixel of the cube, to its end; and that all commands are listed.
+fn mali(folder: &Path) -> Result<(), String> {
+    let capture = capture(folder)?;
+    let list = run(Command::new(built("tepui")?).arg("debug").arg(&capture))?;
+    let drawn = |line: &&str| line.starts_with("command ") && !line.contains(" 0 draws");
+    let draws = list.lines().filter(drawn).count();
+    let mut command = Command::new(built("tepui")?);
+    command.arg("debug").arg(&capture).args(["--pixel", "250,250", "-e", "regs"]);
+    let said = run(command.args(["-e", "goto end", "-e", "writer r0"]))?;
+    let found = ["  draw 0 ", "program ", "draw 0 of command ", ": (end)", "> writer r0\nstep "];
+    match found.iter().find(|text| !said.contains(**text)) {
+        None if draws > 0 => Ok(()),
+        missing => Err(format!("{missing:?} is missing, or draws\n{list}\n{said}")),
     }
 }
 

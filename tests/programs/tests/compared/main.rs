@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         test(driver.name(), Box::new(|| driver.run()));
     }
     for captured in debugger::CAPTURED {
-        test(format!("debugger/{}", captured.name), Box::new(|| captured.check()));
+        test(format!("debugger/{}", captured.title()), Box::new(|| captured.check()));
     }
     test("debugger/dap_client".to_owned(), Box::new(debugger::dap_client));
     trials.extend(piglit::trials());

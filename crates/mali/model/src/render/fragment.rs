@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tepui_mali_packets::draw::{Draw as DrawDescriptor, Scissor};
 use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
@@ -34,6 +35,8 @@ pub(crate) const SIDE: u32 = TILE_SIDE as u32;
 /// State of the frame that is being rendered.
 pub(crate) struct Frame<'a> {
     pub gpu: &'a Gpu,
+    /// Its number, of all that the GPU has rendered.
+    pub number: u64,
     pub framebuffer: Arc<Framebuffer>,
     pub scene: Arc<Scene>,
     /// Pipelines of the scene's draws that have primitives here.
@@ -110,6 +113,7 @@ pub(crate) fn execute(
     }
     let frame = Frame {
         gpu,
+        number: gpu.frames.fetch_add(1, Ordering::Relaxed),
         framebuffer,
         scene,
         pipelines,

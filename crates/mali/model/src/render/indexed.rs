@@ -93,7 +93,7 @@ fn shade(
         }
         Ok(())
     };
-    let begin = |number| Core::new(vm, number);
+    let begin = |number| Core::new(gpu, vm, number);
     let shared = gpu.pool.share(0..items, begin, run, |core| core.stats);
     let (parts, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;
     for part in parts {

@@ -18,6 +18,7 @@ use super::stage::{Core, Stage};
 use crate::job::{JobFault, JobStats, Unit};
 use crate::shader::row::{LANES, Row};
 use crate::shader::warp::Warp;
+use crate::watch::WarpPlace;
 
 /// A worker that renders tiles.
 pub(crate) struct Worker<'f, 'vm> {
@@ -28,6 +29,8 @@ pub(crate) struct Worker<'f, 'vm> {
     current: Option<(CurrentShader, &'f Arc<Pipeline>)>,
     /// Lanes of the next warp.
     lanes: usize,
+    /// Warps that an observer has been told of.
+    warps: u64,
     /// Pixels that have a lane in the next warp, one bit per column.
     busy: [u32; TILE_SIDE],
 }
@@ -45,7 +48,7 @@ type Quad = [u16; 4];
 impl<'f, 'vm> Worker<'f, 'vm> {
     /// A worker with the fragment units of a framebuffer.
     pub fn new(frame: &'f Frame<'f>, vm: &'vm AddressSpace, number: u32, pixels: Pixels) -> Self {
-        let mut core = Core::new(vm, number);
+        let mut core = Core::new(frame.gpu, vm, number);
         core.port.pixels = Some(Box::new(pixels));
         Worker {
             frame,
@@ -53,6 +56,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             coverage: Coverage::default(),
             current: None,
             lanes: 0,
+            warps: 0,
             busy: [0; TILE_SIDE],
         }
     }
@@ -307,7 +311,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
             return Ok(());
         }
         self.busy = [0; TILE_SIDE];
-        let Some((_, pipeline)) = self.current else { return Ok(()) };
+        let Some((shader, pipeline)) = self.current else { return Ok(()) };
         let Some(stage) = &pipeline.stage else { return Ok(()) };
         let all = (u32::from(u16::MAX) >> (LANES - count)) as u16;
         let core = &mut self.core;
@@ -321,6 +325,22 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let mut live = 0u16;
         for (lane, own) in lanes.iter().enumerate() {
             live |= u16::from(own.coverage != 0) << lane;
+        }
+        if let Some(watched) = &mut core.port.watched {
+            let draw = match shader {
+                CurrentShader::Draw(draw) => Some(draw),
+                CurrentShader::FrameShader(_) => None,
+            };
+            let place = |lane: &Lane| [0, 1].map(|k| corner[k] + u32::from(lane.place[k]));
+            watched.place = WarpPlace::Pixels {
+                places: lanes.each_ref().map(place),
+                live,
+                draw,
+                layer: self.frame.framebuffer.parameters.internal_layer_index,
+                frame: self.frame.number,
+                warp: self.warps,
+            };
+            self.warps += 1;
         }
         let warp = &mut core.warp;
         warp.start(all);

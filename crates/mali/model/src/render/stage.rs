@@ -158,11 +158,11 @@ pub(crate) struct Core<'vm> {
 
 impl<'vm> Core<'vm> {
     /// The core of a worker.
-    pub fn new(vm: &'vm AddressSpace, number: u32) -> Core<'vm> {
+    pub fn new(gpu: &Gpu, vm: &'vm AddressSpace, number: u32) -> Core<'vm> {
         Core {
             warp: Warp::default(),
             uniforms: Uniforms::new(&[], &[]),
-            port: Port::new(vm, 0),
+            port: Port::new(vm, 0).observed(gpu.observer(vm)),
             called: Vec::new(),
             away: false,
             number,

@@ -273,7 +273,8 @@ impl Shading<'_> {
             worker.parts.push(part);
             Ok(())
         };
-        let begin = |number| Worker { core: Core::new(self.vm, number), parts: Vec::new() };
+        let begin =
+            |number| Worker { core: Core::new(self.gpu, self.vm, number), parts: Vec::new() };
         let finish = |worker: Worker<'_>| (worker.parts, worker.core.stats);
         let shared = self.gpu.pool.share(0..items, begin, run, finish);
         let (workers, outcome) = shared.map_err(|error| JobFault::new(UNIT, error.to_string()))?;

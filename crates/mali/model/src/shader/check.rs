@@ -27,10 +27,10 @@ use tepui_mali_isa::{Inst, Op as Isa};
 use tepui_softgpu::{ProgramPoint, Report, Reports};
 
 use super::message::Port;
-use super::op::{Lanes, Op, Trap};
+use super::op::Lanes;
 use super::program::Program;
 use super::row::{LANES, Row};
-use super::run::{RaisedTrap, Stop, after};
+use super::run::{RaisedTrap, Stop, execute, next};
 use super::uniforms::Uniforms;
 use super::warp::Warp;
 use crate::job::ReportKind;
@@ -38,6 +38,14 @@ use crate::order::unit;
 
 /// Value of registers that hold nothing.
 pub const POISON: u32 = 0xdead_c0de;
+
+/// The name of a program in reports: a hash of its machine code.
+#[must_use]
+pub fn fingerprint(code: &[u8]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    code.hash(&mut hasher);
+    hasher.finish()
+}
 
 /// Position of an operation among the accesses of its program.
 #[derive(Clone, Copy)]
@@ -70,15 +78,13 @@ impl ProgramCheck {
         is_bifrost: bool,
         reports: Arc<Reports<ReportKind>>,
     ) -> ProgramCheck {
-        let mut hasher = std::hash::DefaultHasher::new();
-        program.code.hash(&mut hasher);
         let mut check = ProgramCheck {
             accesses: Vec::new(),
             places: Vec::with_capacity(program.ops.len()),
             samples: Vec::new(),
             first_is_synchronised: is_bifrost,
             first_waits: 0,
-            fingerprint: hasher.finish(),
+            fingerprint: fingerprint(&program.code),
             reports,
         };
         match is_bifrost {
@@ -379,28 +385,9 @@ fn step(
     lanes: &mut Lanes<'_, '_>,
     budget: &mut u64,
 ) -> Result<Option<Stop>, RaisedTrap> {
-    if lanes.warp.pc >= lanes.warp.meet {
-        lanes.warp.choose();
-    }
-    if lanes.warp.mask == 0 {
-        return Ok(Some(Stop::End));
-    }
-    let index = lanes.warp.pc;
-    let raised = |trap: Trap| RaisedTrap { trap: Box::new(trap), index };
-    let Some(op) = program.ops.get(index as usize) else {
-        return Err(raised(Trap::Invalid("the program goes on after its end".into())));
-    };
-    if *budget == 0 {
-        return Err(raised(Trap::Endless));
-    }
-    *budget -= 1;
+    let Some(index) = next(program, lanes.warp, budget)? else { return Ok(Some(Stop::End)) };
     tracker.begin(check, program, lanes.warp, index);
     let samples = check.samples[check.places[index as usize].access as usize];
     lanes.port.memory.set_unit(if samples { unit::TEXTURE } else { unit::SHADER });
-    execute(lanes, op, index)
-}
-
-fn execute(lanes: &mut Lanes<'_, '_>, op: &Op, index: u32) -> Result<Option<Stop>, RaisedTrap> {
-    (op.run)(lanes, op).map_err(|trap| RaisedTrap { trap, index })?;
-    after(lanes.warp, op, index)
+    execute(lanes, &program.ops[index as usize], index)
 }

@@ -16,7 +16,7 @@
 //!
 //! Programs that copy texels are detected, so that rows of texels can be copied without warps ([`copies`]).
 //! Programs that have run a few times are translated to host code ([`translate`]). Under the checker they are interpreted, and
-//! what messages write is kept aside until it is waited for ([`check`]).
+//! what messages write is kept aside until it is waited for ([`check`]). Under an observer they are interpreted, too ([`watched`]).
 
 pub mod alu;
 pub mod bifrost;
@@ -34,6 +34,7 @@ pub mod run;
 pub mod translate;
 pub mod uniforms;
 pub mod warp;
+pub mod watched;
 
 #[cfg(test)]
 mod testing;

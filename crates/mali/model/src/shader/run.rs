@@ -40,6 +40,11 @@ pub fn run(
     if let Some(check) = &program.check {
         return super::check::run(program, check, warp, uniforms, port, budget);
     }
+    if let Some(watched) = port.watched.take() {
+        let result = super::watched::run(program, &watched, warp, uniforms, port, budget);
+        port.watched = Some(watched);
+        return result;
+    }
     let translated = program.translation.get(program);
     let mut left = *budget;
     let mut lanes = Lanes { warp, uniforms, port };
@@ -81,6 +86,41 @@ pub fn run(
     };
     *budget = left;
     result
+}
+
+/// The operation that a warp executes next, taken from the budget, for interpreters that look at each; none if all of its lanes
+/// have ended.
+pub(super) fn next(
+    program: &Program,
+    warp: &mut Warp,
+    budget: &mut u64,
+) -> Result<Option<u32>, RaisedTrap> {
+    if warp.pc >= warp.meet {
+        warp.choose();
+    }
+    if warp.mask == 0 {
+        return Ok(None);
+    }
+    let index = warp.pc;
+    let raised = |trap: Trap| RaisedTrap { trap: Box::new(trap), index };
+    if index as usize >= program.ops.len() {
+        return Err(raised(Trap::Invalid("the program goes on after its end".into())));
+    }
+    if *budget == 0 {
+        return Err(raised(Trap::Endless));
+    }
+    *budget -= 1;
+    Ok(Some(index))
+}
+
+/// Executes an operation; returns why the warp stops.
+pub(super) fn execute(
+    lanes: &mut Lanes<'_, '_>,
+    op: &Op,
+    index: u32,
+) -> Result<Option<Stop>, RaisedTrap> {
+    (op.run)(lanes, op).map_err(|trap| RaisedTrap { trap, index })?;
+    after(lanes.warp, op, index)
 }
 
 /// Goes to the next operation; returns why the warp stops.

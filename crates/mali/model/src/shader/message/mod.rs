@@ -21,6 +21,7 @@ use tepui_softgpu::{Access, AddressSpace, Fault, FaultKind, UnitMemory};
 
 use super::op::{Handler, Trap};
 use super::row::LANES;
+use super::watched::Watched;
 use crate::render::pixels::Pixels;
 
 pub use atomic::COMPARE;
@@ -71,7 +72,7 @@ pub struct LocalStorage {
 impl LocalStorage {
     /// The address of a byte of a lane.
     #[inline(always)]
-    fn at(&self, offset: u64, lane: usize) -> u64 {
+    pub fn at(&self, offset: u64, lane: usize) -> u64 {
         let word = offset / WORD * LANES as u64 + lane as u64;
         self.base.wrapping_add(word * WORD + offset % WORD)
     }
@@ -103,6 +104,8 @@ pub struct Port<'vm> {
     pub vertices: VertexOutput,
     /// The fragment units.
     pub pixels: Option<Box<Pixels>>,
+    /// The observer of warps.
+    pub watched: Option<Box<Watched<'vm>>>,
     buffers: buffer::Cache,
     attributes: attribute::Cache,
     views: view::Cache,
@@ -120,11 +123,17 @@ impl<'vm> Port<'vm> {
             local: LocalStorage::default(),
             vertices: VertexOutput::default(),
             pixels: None,
+            watched: None,
             buffers: buffer::Cache::default(),
             attributes: attribute::Cache::default(),
             views: view::Cache::default(),
             samplers: sampler::Cache::default(),
         }
+    }
+
+    /// The units with an observer of warps.
+    pub fn observed(self, watched: Option<Box<Watched<'vm>>>) -> Port<'vm> {
+        Port { watched, ..self }
     }
 
     /// Prepares for another shader.
