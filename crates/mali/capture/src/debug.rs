@@ -86,7 +86,7 @@ impl Observer {
                 let is_own = at as u64 == number && own == *workgroup && index / LANES == *warp;
                 let [x, y, z] = thread;
                 let what = format!("thread {x},{y},{z} of dispatch {number}");
-                is_own.then(|| ((index % LANES) as usize, what))
+                is_own.then_some(((index % LANES) as usize, what))
             }
             (
                 DebugTarget::Pixel([x, y, wanted], draw),
