@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 
 use tepui_check::suppress::{self, Suppression};
 use tepui_check::{Finding, Log, RULES, merge, rule, sarif};
 use tepui_gpus::Feature;
+use tepui_gpus::device::DeviceOptions;
 
 use crate::cmd_compile::CompilerArgs;
 use crate::cmd_debug::load;
 use crate::cmd_isa::print_out;
-use crate::{cmd_run, cmd_shim, mutate};
+use crate::{cmd_run, cmd_shim, mutate, shared};
 
 /// Arguments of `tepui check`.
 #[derive(clap::Args)]
@@ -140,23 +141,37 @@ fn read_suppressions(path: &Path) -> Result<Vec<Suppression>, String> {
 
 /// Runs the program to its end; returns its exit status and what was found.
 fn run_program(args: &Args) -> Result<(u8, Vec<Finding>), String> {
-    let mut command: Command = match args.own {
-        true => cmd_run::plain(args.common.gpu, &args.program)?,
-        false => cmd_shim::plain(args.common.gpu, &args.program)?,
-    };
     let folder = tempfile::Builder::new().prefix("tepui-").tempdir();
     let folder = folder.map_err(|e| format!("a temporary directory: {e}"))?;
     let path = folder.path().join("findings");
     let io = |e| format!("{}: {e}", path.display());
     drop(Log::append_to(&path).map_err(io)?);
-    command.env(tepui_check::FILE_VARIABLE, &path);
-    let status =
-        command.status().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    let status = match args.own {
+        true => status(cmd_run::plain(args.common.gpu, &args.program)?, &path)?,
+        false => {
+            let shim = cmd_shim::checked(args.common.gpu, &args.program);
+            let command = cmd_shim::command(&shim);
+            match shim.is_shared() {
+                true => {
+                    let findings = Some(path.clone());
+                    let options = DeviceOptions { findings, ..shim.device_options() };
+                    shared::serve(shim.gpu(), &options, command).map_err(|(message, _)| message)?
+                }
+                false => status(command?, &path)?,
+            }
+        }
+    };
     // The exit code that shells report for a program killed by a signal.
     let code = status.code().unwrap_or_else(|| {
         128 + std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0)
     });
     Ok((code as u8, merge(Log::read(&path).map_err(io)?)))
+}
+
+/// Runs a command whose virtual GPU, in its own process, appends findings to a file.
+fn status(mut command: Command, findings: &Path) -> Result<ExitStatus, String> {
+    command.env(tepui_check::FILE_VARIABLE, findings);
+    command.status().map_err(|e| format!("{}: {e}", command.get_program().display()))
 }
 
 fn report(args: &Args, findings: &[Finding], suppressions: &[Suppression]) -> Result<(), String> {

@@ -83,12 +83,9 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
-/// The command that runs a program with the node of a virtual GPU.
-///
-/// # Errors
-/// The library that is preloaded cannot be had.
-pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
-    command(&Args {
+/// Arguments for a program that runs with the node of a virtual GPU and its checker.
+pub fn checked(gpu: Gpu, program: &[OsString]) -> Args {
+    Args {
         gpu,
         gpu_id: None,
         check: true,
@@ -100,7 +97,7 @@ pub fn plain(gpu: Gpu, program: &[OsString]) -> Result<Command, String> {
         abort_on_fault: false,
         shared: false,
         program: program.to_vec(),
-    })
+    }
 }
 
 /// Runs the command: replaces this process by the program, or runs both if the GPU is shared.

@@ -50,6 +50,8 @@ pub struct DeviceOptions {
     pub coverage: Option<PathBuf>,
     /// A file to which the counts of each command are appended ([`crate::counts`]).
     pub counts: Option<PathBuf>,
+    /// A file to which the checker's findings are appended, unless [`tepui_check::FILE_VARIABLE`] names one.
+    pub findings: Option<PathBuf>,
     /// Clients are other processes, which map the buffers.
     pub shareable: bool,
     /// Destination of a capture, unless [`tepui_capture::CAPTURE_VARIABLE`] names one.
@@ -63,6 +65,14 @@ impl DeviceOptions {
     fn sink(&self) -> Option<Sink> {
         let own = || Some(Sink::to(self.capture.clone()?.into_os_string()));
         Sink::from_environment().or_else(own)
+    }
+
+    /// The file that `tepui check` has named for findings. One that cannot be written is said on standard error.
+    fn findings(&self) -> Option<Arc<tepui_check::Log>> {
+        let named = std::env::var_os(tepui_check::FILE_VARIABLE).filter(|v| !v.is_empty());
+        let path = named.map(PathBuf::from).or_else(|| self.findings.clone())?;
+        let complain = |e: &std::io::Error| eprintln!("tepui: {}: {e}", path.display());
+        tepui_check::Log::append_to(&path).inspect_err(complain).ok().map(Arc::new)
     }
 
     /// An observer that writes counts, where they are wanted, and passes everything on to another. A file that cannot be written
@@ -125,7 +135,7 @@ fn mali_device(
         options.sink().map(|sink| Arc::new(tepui_mali_capture::Recorder::new(sink, chip)) as _);
     let observer: Option<Arc<dyn mali::Observer>> = recorder.or_else(requests);
     let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
-    let findings = findings();
+    let findings = options.findings();
     let options = mali::Options {
         model: tepui_mali_model::Options {
             threads: options.threads,
@@ -158,7 +168,7 @@ fn intel_device(
         options.sink().map(|sink| Arc::new(tepui_intel_capture::Recorder::new(sink, chip)) as _);
     let observer: Option<Arc<dyn intel::Observer>> = recorder.or_else(requests);
     let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
-    let findings = findings();
+    let findings = options.findings();
     let options = intel::Options {
         model: tepui_intel_model::Options {
             threads: options.threads,
@@ -184,7 +194,7 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
         options.sink().map(|sink| Arc::new(tepui_agx_capture::recorder(sink, chip)) as _);
     let observer: Option<Arc<dyn agx::Observer>> = recorder.or_else(requests);
     let counting = options.counting(observer.as_ref()).map(|c| Arc::new(c) as _);
-    let findings = findings();
+    let findings = options.findings();
     let audit = findings.is_some();
     let options = agx::Options {
         model: tepui_agx_model::Options {
@@ -204,14 +214,6 @@ fn agx_device(chip: &'static crate::agx::Chip, options: &DeviceOptions) -> Arc<d
         shareable: options.shareable,
     };
     agx::Device::new(chip, options)
-}
-
-/// The file that `tepui check` has named for findings. One that cannot be written is said on standard error.
-fn findings() -> Option<Arc<tepui_check::Log>> {
-    let path =
-        PathBuf::from(std::env::var_os(tepui_check::FILE_VARIABLE).filter(|v| !v.is_empty())?);
-    let complain = |e: &std::io::Error| eprintln!("tepui: {}: {e}", path.display());
-    tepui_check::Log::append_to(&path).inspect_err(complain).ok().map(Arc::new)
 }
 
 /// Appends the rows' names to a file. One that cannot be written is said on standard error, and
