@@ -34,8 +34,7 @@ pub fn edges(files: &[File]) -> Edges {
     };
     files
         .iter()
-        .enumerate()
-        .map(|(own, file)| {
+        .map(|file| {
             let found = file.mentions.iter().filter_map(|path| resolve(path));
             found.filter(|&(module, _)| !files[module].path.starts_with(&file.path)).collect()
         })

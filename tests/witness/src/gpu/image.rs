@@ -357,7 +357,7 @@ impl Gpu {
         let create = spec.create_info(flags, usage);
         // An unsupported combination is an error here, not a fault in the driver.
         // SAFETY: the physical device is live.
-        let _limits = unsafe {
+        let limits = unsafe {
             self.instance.get_physical_device_image_format_properties(
                 self.physical,
                 spec.format,
@@ -367,7 +367,9 @@ impl Gpu {
                 create.flags,
             )
         }
-        .map_err(|_| Error::Missing(format!("images like {spec:?}")))?;
+        .ok()
+        .filter(|limits| limits.sample_counts.contains(create.samples));
+        limits.ok_or_else(|| Error::Missing(format!("images like {spec:?}")))?;
         let handle = self.bare_image(&create)?;
         // SAFETY: the image is live.
         let needs = unsafe { self.device.get_image_memory_requirements(handle) };
