@@ -381,7 +381,7 @@ mod client {
             assert_eq!(libc::access(path.as_ptr(), libc::X_OK), -1);
             let file = CString::new(format!("{class}/device/uevent")).unwrap();
             let file = libc::fopen(file.as_ptr(), c"re".as_ptr());
-            assert_eq!(libc::fgetc(file), b'D'.into());
+            assert_eq!(libc::fgetc(file), i32::from(b'D'));
             libc::fclose(file);
             let dir = libc::opendir(c"/dev/dri".as_ptr());
             let before = libc::telldir(dir);

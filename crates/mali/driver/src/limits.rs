@@ -117,6 +117,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_host_image_copy", 1),
     ("VK_EXT_image_drm_format_modifier", 2),
     ("VK_EXT_image_robustness", 1),
+    ("VK_EXT_image_view_min_lod", 1),
     ("VK_EXT_index_type_uint8", 1),
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_line_rasterization", 1),
@@ -429,6 +430,7 @@ fn feature_chain(chip: &Chip) -> Answers {
                 custom_border_colors, custom_border_color_without_format,
             }
             PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
+            PhysicalDeviceImageViewMinLodFeaturesEXT { min_lod }
             PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
             PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
             PhysicalDeviceExtendedDynamicState2FeaturesEXT {

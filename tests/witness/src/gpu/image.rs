@@ -357,7 +357,7 @@ impl Gpu {
         let create = spec.create_info(flags, usage);
         // An unsupported combination is an error here, not a fault in the driver.
         // SAFETY: the physical device is live.
-        let limits = unsafe {
+        let known = unsafe {
             self.instance.get_physical_device_image_format_properties(
                 self.physical,
                 spec.format,
@@ -367,9 +367,10 @@ impl Gpu {
                 create.flags,
             )
         }
-        .ok()
-        .filter(|limits| limits.sample_counts.contains(create.samples));
-        limits.ok_or_else(|| Error::Missing(format!("images like {spec:?}")))?;
+        .is_ok_and(|limits| limits.sample_counts.contains(create.samples));
+        if !known {
+            return Err(Error::Missing(format!("images like {spec:?}")));
+        }
         let handle = self.bare_image(&create)?;
         // SAFETY: the image is live.
         let needs = unsafe { self.device.get_image_memory_requirements(handle) };

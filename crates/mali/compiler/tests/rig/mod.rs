@@ -163,6 +163,7 @@ fn bindings(s: &Shader, m: &Memory) -> Bindings {
         samplers: samplers.map(|(&k, &v)| (k, v)).collect(),
         layout: Layout::of(s),
         push: m.push.clone(),
+        ..Bindings::default()
     }
 }
 

@@ -457,7 +457,7 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
                 }
             }
             let mut clamped = [0.0; LANES];
-            lod::clamp::<LANES, Unit>(&levels, sampler.lod, None, &mut clamped);
+            lod::clamp::<LANES, Unit>(&levels, view.lod(&sampler), None, &mut clamped);
             let last = view.texture.levels.saturating_sub(1);
             lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
         }
@@ -645,7 +645,8 @@ fn gradient(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         }
         if op.flags & NO_CLAMP == 0 {
             let last = view.texture.levels.saturating_sub(1) as f32;
-            level = level.max(sampler.lod[0]).min(sampler.lod[1]).clamp(0.0, last);
+            let [least, most] = view.lod(&sampler);
+            level = level.max(least).min(most).clamp(0.0, last);
             if sampler.mip == MipFilter::None {
                 level = 0.0;
             }

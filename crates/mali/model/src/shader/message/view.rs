@@ -20,6 +20,7 @@ use tepui_texel::blocks::Blocks;
 
 use super::super::op::{Trap, numbers};
 use super::super::row::{LANES, Row};
+use super::sampler::Sampler;
 use super::surface::Layout;
 use super::{Port, WarpAccess, failed};
 use crate::pixel::{NumericType, PixelFormat};
@@ -155,6 +156,11 @@ impl View {
         let height = if t.dimension == TextureDimension::N1d { 1 } else { minified(t.height) };
         let volume = t.dimension == TextureDimension::N3d;
         [minified(t.width), height, if volume { minified(t.depth) } else { 1 }]
+    }
+
+    /// The least and the largest level of detail with a sampler: the texture's least one holds after the sampler's range.
+    pub fn lod(&self, sampler: &Sampler) -> [f32; 2] {
+        sampler.lod.map(|lod| lod.max(self.texture.minimum_lod))
     }
 
     /// Number of layers; each cube counts six.
