@@ -55,13 +55,20 @@ fn program(t: &Test, text: &str, last: SystemValue) -> Arc<Variant> {
     Arc::new(Variant::new(&t.device, &program, Default::default(), false).unwrap())
 }
 
-fn push(from: &Bo, to: &Bo, word: u32) -> [u8; MAX_PUSH] {
+fn push_at(from: u64, to: u64, word: u32) -> [u8; MAX_PUSH] {
     let mut push = [0; MAX_PUSH];
-    push[..8].copy_from_slice(&from.address.to_le_bytes());
-    push[8..16].copy_from_slice(&to.address.to_le_bytes());
+    push[..8].copy_from_slice(&from.to_le_bytes());
+    push[8..16].copy_from_slice(&to.to_le_bytes());
     push[16..20].copy_from_slice(&word.to_le_bytes());
     push
 }
+
+fn push(from: &Bo, to: &Bo, word: u32) -> [u8; MAX_PUSH] {
+    push_at(from.address, to.address, word)
+}
+
+/// Bytes that a workgroup adds to.
+const GROUP_B: u64 = 64 * 4;
 
 const GROUPS: Dispatch = Dispatch::Direct([0; 3], [4, 1, 1]);
 
@@ -81,9 +88,10 @@ fn add_in_a_chain(t: &Test) {
     let mut e = Encoder::new(&t.device);
     for (from, to, word) in [(&a, &b, 5), (&b, &a, 7), (&a, &b, 100)] {
         // In halves, each of which is ordered.
-        for base in [0, 2] {
-            let half = Dispatch::Direct([base, 0, 0], [2, 1, 1]);
-            e.dispatch_code(&add, &push(from, to, word), &half, None).unwrap();
+        for base in [0, 2 * GROUP_B] {
+            let half = Dispatch::Direct([0; 3], [2, 1, 1]);
+            let push = push_at(from.address + base, to.address + base, word);
+            e.dispatch_code(&add, &push, &half, None).unwrap();
         }
         let _ = e.barrier(&written(), Within::CommandBuffer).unwrap();
     }
@@ -155,8 +163,9 @@ fn count_and_skip(id: &str) {
         let push = push(&unused, &to, 0);
         e.dispatch_code(&count, &push, &GROUPS, Some(condition)).unwrap();
         // What follows is not skipped, and sees registers as they are.
-        let next = Dispatch::Direct([4, 0, 0], [2, 1, 1]);
-        e.dispatch_code(&count, &push, &next, None).unwrap();
+        let next = Dispatch::Direct([0; 3], [2, 1, 1]);
+        let behind = push_at(unused.address, to.address + 4 * GROUP_B, 0);
+        e.dispatch_code(&count, &behind, &next, None).unwrap();
         e.finish().unwrap();
         t.submit(&[&e]);
         let first = if runs { 4 } else { 7 };
