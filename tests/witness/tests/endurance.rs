@@ -87,10 +87,10 @@ fn host_allocations_may_fail(driver: Driver) {
 
 /// A kernel strays amid random work: every call returns what the specification lets it return, and a new device works.
 fn lost_devices_end_every_wait(driver: Driver) {
-    let report = endure(driver, "lost", 300);
+    let report = endure(driver, "lost", 100);
     for call in ["vkQueueSubmit", "vkWaitSemaphores", "vkGetQueryPoolResults"] {
         let lost = report["results"][format!("{call} ERROR_DEVICE_LOST")].as_u64();
-        assert!(lost > Some(100), "{call}: {report}");
+        assert!(lost > Some(30), "{call}: {report}");
     }
 }
 
