@@ -37,7 +37,7 @@ pub struct File {
     vms: Mutex<Ids<Arc<Vm>>>,
     queues: Mutex<Ids<Arc<Queue>>>,
     objects: Mutex<Ids<Object>>,
-    /// What all drivers have; dropped last, which ends the threads of queues.
+    /// State that all drivers have; dropped last, which ends the threads of queues.
     open: OpenFile,
 }
 

@@ -13,11 +13,11 @@ use crate::variant::Variant;
 /// Programs that are compiled so far, and samplers that they use.
 #[derive(Default)]
 pub struct Meta {
-    /// Those of meta operations.
+    /// Programs of meta operations.
     pub programs: Variants<Program, Arc<Variant>>,
-    /// Those that write commands.
+    /// Programs that write commands.
     pub generators: Variants<Item, Arc<Variant>>,
-    /// Those of operations on colours.
+    /// Programs of operations on colours.
     pub operations: Variants<ColourOperation, Arc<Variant>>,
     /// Samplers that clamp to the edges: without a filter, and linear.
     pub samplers: [OnceLock<Sampler>; 2],

@@ -35,7 +35,7 @@ pub struct File {
     contexts: Mutex<Ids<Arc<Context>>>,
     /// The default context of the file, with id 0.
     default_context: Arc<Context>,
-    /// What all drivers have; dropped last, which ends the threads of queues.
+    /// State that all drivers have; dropped last, which ends the threads of queues.
     open: OpenFile,
 }
 

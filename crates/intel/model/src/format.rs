@@ -189,7 +189,7 @@ impl Format {
         self.format.info().numeric()
     }
 
-    /// Whether it is depth of 24 bits.
+    /// Its depth has 24 bits.
     pub fn is_24_bit_depth(&self) -> bool {
         self.format == F::X8_D24_UNORM_PACK32
     }

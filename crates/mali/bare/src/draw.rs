@@ -79,7 +79,7 @@ impl Stage {
     }
 }
 
-/// What a draw points to.
+/// Addresses that a draw points to.
 struct Parts {
     vertex: Stage,
     fragment: Stage,

@@ -115,7 +115,7 @@ impl Machine {
         Machine { gpu: self.gpu.watched(watch) }
     }
 
-    /// What the checker has found since the last call ([`Options::check`]).
+    /// Findings of the checker since the last call ([`Options::check`]).
     #[must_use]
     pub fn take_reports(&self) -> Vec<Report> {
         self.gpu.take_reports()

@@ -46,7 +46,7 @@ pub struct File {
     user_mmio_offset: AtomicU64,
     /// The page of the register LATEST_FLUSH_ID, once it is mapped. It stays 0: no cache is flushed.
     flush_id: Mutex<Option<Arc<Gem>>>,
-    /// What all drivers have; dropped last, which ends the threads of queues.
+    /// State that all drivers have; dropped last, which ends the threads of queues.
     open: OpenFile,
 }
 

@@ -31,7 +31,7 @@ fn sampled_view(bench: &Bench, image: &Image, levels: [u32; 2]) -> Result<vk::Im
     bench.gpu.view(image.handle, &spec, view)
 }
 
-/// What a program reads of an image: a texel of each pixel, and a filtered one between pixels.
+/// Values that a program reads of an image: a texel of each pixel, and a filtered one between pixels.
 fn reads(bench: &Bench, view: vk::ImageView, [width, height]: [u32; 2]) -> Result<Vec<f32>> {
     let gpu = bench.gpu;
     let pixels = || (0..height).flat_map(|y| (0..width).map(move |x| [x as f32, y as f32]));

@@ -108,7 +108,7 @@ impl Footprint {
         }
     }
 
-    /// Those of registers of which it touches a byte that an earlier instruction writes.
+    /// Registers of the mask of which it touches a byte that an earlier instruction writes.
     fn touched(&self, producer: &Footprint, mask: u128, own: fn(&Access, u8) -> u32) -> u128 {
         let indirect = self.indirect[0] | self.indirect[1] | producer.indirect[1];
         let mut touched = mask & indirect;

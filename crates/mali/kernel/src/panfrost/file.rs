@@ -33,7 +33,7 @@ pub struct File {
     queue: Mutex<Option<Queue>>,
     /// Contexts by handle: their priorities.
     contexts: Mutex<Ids<u32>>,
-    /// What all drivers have; dropped last, which ends the threads of queues.
+    /// State that all drivers have; dropped last, which ends the threads of queues.
     open: OpenFile,
 }
 
