@@ -15,11 +15,17 @@ struct Origins {
     /// Index of a value's first unit in `of`.
     first: SecondaryMap<Val, u32>,
     of: Vec<(Val, u8)>,
+    /// Values of [`Op::Undef`], which any register holds.
+    undefined: SecondaryMap<Val, bool>,
 }
 
 impl Origins {
     fn new<I: std::marker::Copy>(f: &Function<I>) -> Origins {
-        let mut o = Origins { first: SecondaryMap::with_capacity(f.vals.len()), of: Vec::new() };
+        let mut o = Origins {
+            first: SecondaryMap::with_capacity(f.vals.len()),
+            of: Vec::new(),
+            undefined: SecondaryMap::new(),
+        };
         for (v, class) in f.vals.iter() {
             o.first[v] = o.of.len() as u32;
             o.of.extend((0..class.units).map(|k| (v, k)));
@@ -27,6 +33,9 @@ impl Origins {
         // Definitions precede their uses in layout order.
         for data in f.blocks.values() {
             for &i in &data.insts {
+                if let (Op::Undef, &[d]) = (f.insts[i].op, f.dsts(i)) {
+                    o.undefined[d] = true;
+                }
                 for (d, at, s, k) in parts(f, i, f.insts[i].op) {
                     let from = o.get(s, k);
                     let to = o.first[d] as usize + usize::from(at);
@@ -39,6 +48,12 @@ impl Origins {
 
     fn get(&self, v: Val, k: u8) -> (Val, u8) {
         self.of[self.first[v] as usize + usize::from(k)]
+    }
+
+    /// Whether a register that holds `held` has unit `k` of a value.
+    fn fits(&self, held: Option<&Held>, v: Val, k: u8) -> bool {
+        let origin = self.get(v, k);
+        held.is_some_and(|held| self.undefined[origin.0] || *held == Some(origin))
     }
 }
 
@@ -64,9 +79,8 @@ pub fn check<T: Target>(
             }
         };
         let holds = |file: &[Held; UNITS], v: Val, reg: u16| {
-            (0..f.vals[v].units).all(|k| {
-                file.get(usize::from(reg) + usize::from(k)) == Some(&Some(origins.get(v, k)))
-            })
+            (0..f.vals[v].units)
+                .all(|k| origins.fits(file.get(usize::from(reg) + usize::from(k)), v, k))
         };
         for &(v, reg) in &assignment.starts[b.index()] {
             write(&mut file, v, reg);
@@ -141,7 +155,7 @@ pub fn check<T: Target>(
                     for (d, at, s, k) in wants {
                         let n = dsts.iter().position(|&x| x == d).unwrap_or(0);
                         let reg = usize::from(to[n]) + usize::from(at);
-                        if file.get(reg) != Some(&Some(origins.get(s, k))) {
+                        if !origins.fits(file.get(reg), s, k) {
                             return bad(CheckError::Part {
                                 block: b,
                                 inst: i,

@@ -120,11 +120,11 @@ impl<T: Target> Alloc<'_, T> {
         let Some(Placement { moves, writes, reads }) = placement else { return Err(self.full()) };
         let units = |v: Val| u16::from(f.vals[v].units);
         let mut copies: Vec<Copy> =
-            moves.iter().map(|&(v, to)| Copy { to, from: self.loc[v], units: units(v) }).collect();
+            moves.iter().filter_map(|&(v, to)| self.copy_of(v, to)).collect();
         for (&s, &to) in srcs.iter().zip(&reads) {
             let at = moves.iter().find(|m| m.0 == s).map_or(self.loc[s], |m| m.1);
             if to != at {
-                copies.push(Copy { to, from: self.loc[s], units: units(s) });
+                copies.extend(self.copy_of(s, to));
             }
         }
         self.copies(b, i, &copies)?;

@@ -111,7 +111,7 @@ impl<T: Target> Alloc<'_, T> {
             let mut copies = Vec::new();
             for &(v, reg) in &self.edges[s.index()].start {
                 // What no path defines has no register; the instruction that reads it is refused when it is encoded.
-                if reg != NONE && self.l.is_live_in(v, s) {
+                if reg != NONE && self.l.is_live_in(v, s) && !self.undefined[v] {
                     copies.push(Copy { to: reg, from: at(v), units: u16::from(f.vals[v].units) });
                 }
             }
@@ -122,7 +122,9 @@ impl<T: Target> Alloc<'_, T> {
                 let (d, v) = (f.dsts(i)[0], f.srcs(i)[n]);
                 let start = &self.assignment.starts[s.index()];
                 let to = start.iter().find(|e| e.0 == d).map_or(NONE, |e| e.1);
-                copies.push(Copy { to, from: at(v), units: u16::from(f.vals[d].units) });
+                if !self.undefined[v] {
+                    copies.push(Copy { to, from: at(v), units: u16::from(f.vals[d].units) });
+                }
             }
             let mut steps = std::mem::take(&mut self.out[b.index()].steps);
             let spare = || self.spare(&copies, RegSet::EMPTY);

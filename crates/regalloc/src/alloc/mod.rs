@@ -164,6 +164,8 @@ struct Alloc<'a, T: Target> {
     split: SecondaryMap<Val, PackedOption<Ins>>,
     /// Whether anything reads a value.
     used: SecondaryMap<Val, bool>,
+    /// Whether a value is [`Op::Undef`]'s: any register holds it, so it is never copied.
+    undefined: SecondaryMap<Val, bool>,
     /// Registers that a phi or vector tries first.
     hint: SecondaryMap<Val, u16>,
     /// Registers of exported values.
@@ -199,6 +201,7 @@ impl<'a, T: Target> Alloc<'a, T> {
         let mut split: SecondaryMap<Val, PackedOption<Ins>> = SecondaryMap::new();
         let mut phis: SecondaryMap<Val, PackedOption<Ins>> = SecondaryMap::new();
         let mut used: SecondaryMap<Val, bool> = SecondaryMap::with_capacity(f.vals.len());
+        let mut undefined: SecondaryMap<Val, bool> = SecondaryMap::new();
         for b in f.blocks.values() {
             for &i in &b.insts {
                 for &s in f.srcs(i) {
@@ -225,6 +228,7 @@ impl<'a, T: Target> Alloc<'a, T> {
                         }
                     }
                     Op::Split => split[f.srcs(i)[0]] = i.into(),
+                    Op::Undef => undefined[f.dsts(i)[0]] = true,
                     _ => {}
                 }
             }
@@ -248,6 +252,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             phis,
             split,
             used,
+            undefined,
             hint,
             export,
             kept: exports(f),
@@ -460,7 +465,7 @@ impl<'a, T: Target> Alloc<'a, T> {
             Op::Collect => {
                 let mut to = self.loc[dsts[0]];
                 for &s in srcs {
-                    copies.push(Copy { to, from: self.loc[s], units: units(s) });
+                    copies.extend(self.copy_of(s, to));
                     to += units(s);
                 }
             }
@@ -471,13 +476,10 @@ impl<'a, T: Target> Alloc<'a, T> {
                     from += units(d);
                 }
             }
-            Op::Copy => {
-                let (d, s) = (dsts[0], srcs[0]);
-                copies.push(Copy { to: self.loc[d], from: self.loc[s], units: units(d) });
-            }
+            Op::Copy => copies.extend(self.copy_of(srcs[0], self.loc[dsts[0]])),
             Op::Exports => {
                 for (&s, &to) in srcs.iter().zip(&f.exports) {
-                    copies.push(Copy { to, from: self.loc[s], units: units(s) });
+                    copies.extend(self.copy_of(s, to));
                     self.highest = self.highest.max(to + units(s));
                 }
             }
@@ -497,6 +499,12 @@ impl<'a, T: Target> Alloc<'a, T> {
             }
         }
         Ok(())
+    }
+
+    /// The copy that moves a value from where it is. An undefined value needs none.
+    fn copy_of(&self, v: Val, to: u16) -> Option<Copy> {
+        let copy = Copy { to, from: self.loc[v], units: u16::from(self.f.vals[v].units) };
+        (!self.undefined[v]).then_some(copy)
     }
 
     /// Appends the steps of parallel copies before or after an instruction.

@@ -40,10 +40,11 @@ impl<'a, T: Target> Alloc<'a, T> {
 
     /// Moves a value; several moves of one value before the same instruction are one.
     pub(super) fn relocate(&mut self, v: Val, to: u16, moved: &mut Vec<Copy>) {
-        let (from, units) = (self.loc[v], u16::from(self.f.vals[v].units));
-        match moved.iter_mut().find(|c| c.to == from) {
-            Some(c) => c.to = to,
-            None => moved.push(Copy { to, from, units }),
+        if let Some(copy) = self.copy_of(v, to) {
+            match moved.iter_mut().find(|c| c.to == copy.from) {
+                Some(c) => c.to = to,
+                None => moved.push(copy),
+            }
         }
         self.loc[v] = to;
     }
@@ -152,6 +153,9 @@ impl<'a, T: Target> Alloc<'a, T> {
         let olds: Vec<u16> = new.iter().map(|&(v, _)| self.loc[v]).collect();
         let mut all = Vec::with_capacity(new.len());
         for (&(v, to), &old) in new.iter().zip(&olds) {
+            if self.undefined[v] {
+                continue;
+            }
             let units = u16::from(f.vals[v].units);
             let from = moved.iter().find(|c| c.to == old).map_or(old, |c| c.from);
             all.push(Copy { to, from, units });

@@ -73,6 +73,23 @@ fn vectors_are_collected_in_place() {
 }
 
 #[test]
+fn undefined_parts_are_not_copied() {
+    let mut f = Func::default();
+    let b = block(&mut f, 0);
+    let parts = inputs(&mut f, b, 0, 2);
+    let undefined = f.val(WORD);
+    push(&mut f, b, Op::Undef, &[undefined], &[]);
+    // One undefined value stands in both vectors, and at two places of each.
+    let vectors = [f.val(QUAD), f.val(QUAD)];
+    for (&vector, &part) in vectors.iter().zip(&parts) {
+        push(&mut f, b, Op::Collect, &[vector], &[part, undefined, undefined, part]);
+    }
+    show(&mut f, b, &vectors);
+    // Two copies of the part for each vector; with the undefined ones there would be eight.
+    assert_eq!(copies(&registers(&f)), 4);
+}
+
+#[test]
 fn parts_stay_in_their_vector() {
     let mut f = Func::default();
     let b = block(&mut f, 0);

@@ -36,11 +36,18 @@ impl Select<'_> {
         let samples = self.shaded(mask.unwrap_or(Comp::Const(ALL)));
         for (n, comps) in colours {
             let Some(slot) = layout.slots[usize::from(n)] else { continue };
+            // Channels that the program never writes are undefined: those at the end are not stored.
+            let comps = &comps[..usize::from(slot.channels)];
+            let channels =
+                comps.iter().rposition(|&c| c != Comp::Undef).map_or(0, |last| last + 1) as u8;
+            if channels == 0 {
+                continue;
+            }
             self.wait(fence::STORE);
             let (_, numeric) = tile::channels(slot.format);
             let narrow = numeric.is_integer() && slot.isa != Format::I32;
             let (class, size) = if narrow { (HALF, Size::B16) } else { (WORD, Size::B32) };
-            let parts: Vec<Val> = comps[..usize::from(slot.channels)]
+            let parts: Vec<Val> = comps[..usize::from(channels)]
                 .iter()
                 .map(|&c| match c {
                     Comp::Undef => self.reg(c, class),
@@ -62,9 +69,9 @@ impl Select<'_> {
             };
             let (samples, reg) = self.reg_or_imm(samples);
             let inst = StTile {
-                r: RegVec::new(UNASSIGNED, size, slot.channels),
+                r: RegVec::new(UNASSIGNED, size, channels),
                 format: slot.isa,
-                mask: (1 << slot.channels) - 1,
+                mask: (1 << channels) - 1,
                 offset: slot.offset,
                 samples,
                 ..StTile::default()
