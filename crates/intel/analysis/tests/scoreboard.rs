@@ -189,6 +189,27 @@ fn compilers_differ_about_accumulators_and_parts_of_registers() {
     assert_eq!(by(Rules::COMMON, &[even, send(10, 2, token(3, Token::Set))]), 1);
 }
 
+/// A store reads g2 and g20; the next turn of a loop loads g2, and adds to it once it is there.
+#[test]
+fn compilers_differ_about_payloads_of_one_function() {
+    let store = send(30, 2, token(4, Token::Set));
+    let load = send(2, 10, token(7, Token::Set));
+    let add = text("add(8) g2<1>D g2<8,8,1>D g3<8,8,1>D { align1 1Q $7.dst };");
+    let all = [store, load, add];
+    assert_eq!([Rules::MESA, Rules::COMMON, Rules::STRICT].map(|rules| by(rules, &all)), [2, 0, 2]);
+    let early = with(add, Swsb::default());
+    assert_eq!(by(Rules::COMMON, &[store, load, early]), 3, "a read and two writes");
+    let other = |change: fn(&mut Inst)| {
+        let mut load = load;
+        change(&mut load);
+        by(Rules::COMMON, &[store, load, add])
+    };
+    assert_eq!(other(|load| load.send.sfid = Sfid::Sampler), 2);
+    assert_eq!(other(|load| load.channel_offset = 8), 2);
+    assert_eq!(other(|load| load.send.desc = Desc::Immediate(0x0210_6efe)), 2);
+    assert_eq!(other(|load| load.no_mask = true), 2);
+}
+
 #[test]
 fn a_wait_with_a_mask_is_none_without_one() {
     let set = token(3, Token::Set);

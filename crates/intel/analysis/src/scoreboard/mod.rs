@@ -53,6 +53,10 @@ pub struct Rules {
     /// Whether a wait of an instruction with a mask is worthless for an instruction without one: fused execution units walk
     /// through blocks with all channels off, in which masked instructions do not wait (Wa_1407528679).
     pub masked_waits: bool,
+    /// Whether a message's results must be ordered after the payload of an earlier message of the same channels to the same shared
+    /// function is read. Mesa's scoreboard pass does so; Intel's compiler has it from the order in which a function takes
+    /// messages (`SWSB_G4IR.cpp` of the Intel Graphics Compiler, `WARDepRequired`).
+    pub payload_order: bool,
 }
 
 impl Rules {
@@ -65,9 +69,11 @@ impl Rules {
         accumulators: true,
         whole_registers: true,
         masked_waits: true,
+        payload_order: true,
     };
     /// As far as Mesa's compiler and Intel's agree.
-    pub const COMMON: Rules = Rules { accumulators: false, whole_registers: false, ..Rules::MESA };
+    pub const COMMON: Rules =
+        Rules { accumulators: false, whole_registers: false, payload_order: false, ..Rules::MESA };
     /// Every choice on the safe side.
     pub const STRICT: Rules = Rules {
         jumps_count: false,
@@ -77,6 +83,7 @@ impl Rules {
         accumulators: true,
         whole_registers: true,
         masked_waits: true,
+        payload_order: true,
     };
 }
 

@@ -1,6 +1,6 @@
 //! The instructions that may not have completed at a place of a program.
 
-use tepui_intel_isa::{Inst, Opcode, Swsb, SyncFunction, Token};
+use tepui_intel_isa::{Desc, Flag, Inst, Opcode, Predicate, Sfid, Swsb, SyncFunction, Token};
 
 use super::{Finding, Hazard, Missing, Rules, ScoreboardRegister};
 use crate::access::{Access, IN_ORDER_DEPTH, is_out_of_order};
@@ -27,6 +27,35 @@ fn is_long(inst: &Inst) -> bool {
     sources.chain([inst.dst.ty]).any(|ty| ty.bytes() == 8)
 }
 
+/// Messages that are sent in order: those with the same destination and channels.
+/// source: Intel Graphics Compiler, SWSB_G4IR.cpp (`hasSameFunctionID`, `hasSamePredicator`, `hasSameExecMask`)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Queue {
+    function: Sfid,
+    /// To local memory, which has a way of its own.
+    local: bool,
+    channels: [u8; 2],
+    predicate: Predicate,
+    flag: Flag,
+}
+
+impl Queue {
+    /// The binding table index of local memory.
+    const LOCAL: u32 = 0xfe;
+
+    /// The queue of a message whose descriptor is known.
+    fn of(inst: &Inst) -> Option<Queue> {
+        let Desc::Immediate(descriptor) = inst.send.desc else { return None };
+        (inst.opcode.is_send() && !inst.no_mask).then_some(Queue {
+            function: inst.send.sfid,
+            local: descriptor & 0xff == Queue::LOCAL,
+            channels: [inst.exec_size, inst.channel_offset],
+            predicate: inst.predicate,
+            flag: inst.flag,
+        })
+    }
+}
+
 /// Facts about an instruction that the scoreboard needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Footprint {
@@ -47,6 +76,7 @@ pub struct Footprint {
     long: bool,
     no_mask: bool,
     message: bool,
+    queue: Option<Queue>,
     kind: Kind,
     /// Tokens whose payloads it waits for, and whose results, besides the annotation's.
     waits: [u16; 2],
@@ -81,6 +111,7 @@ impl Footprint {
             long: is_long(inst),
             no_mask: inst.no_mask,
             message: inst.opcode.is_send(),
+            queue: Queue::of(inst),
             kind,
             waits: [of(SyncFunction::AllRd), of(SyncFunction::AllWr)],
         }
@@ -123,6 +154,11 @@ impl Footprint {
         touched
     }
 
+    /// Whether hardware reads its payload before a later message takes effect.
+    fn is_sent_before(&self, later: &Footprint, rules: Rules) -> bool {
+        !rules.payload_order && self.queue.is_some() && self.queue == later.queue
+    }
+
     fn is_idle(&self) -> bool {
         self.reads() == 0 && self.writes() == 0 && self.special_writes == 0
     }
@@ -145,6 +181,8 @@ struct Pending {
     waited_in: Option<u32>,
     /// The block in which such an instruction waited for its sources to be read.
     read_in: Option<u32>,
+    /// A later message, whose payload is read after its own.
+    before: Option<u32>,
 }
 
 /// A pair of accesses that is not ordered.
@@ -229,6 +267,23 @@ impl State {
             (pending.src, pending.dst) = (src, dst);
             src || dst
         });
+        self.read_before();
+    }
+
+    /// Drops reads of payloads before those of later messages that are known to have been read.
+    fn read_before(&mut self) {
+        for at in (0..self.pending.len()).rev() {
+            let Some(later) = self.pending[at].before else { continue };
+            let found = self.pending.binary_search_by_key(&later, |pending| pending.producer);
+            if found.is_ok_and(|later| self.pending[later].src) {
+                continue;
+            }
+            let pending = &mut self.pending[at];
+            (pending.src, pending.before) = (false, None);
+            if !pending.dst {
+                self.pending.remove(at);
+            }
+        }
     }
 
     /// Reports what an instruction accesses that pending ones access, too.
@@ -279,6 +334,7 @@ impl State {
                 }
             }
             let is_read = pending.read_in == Some(block) && !own.no_mask;
+            let is_read = is_read || producer.is_sent_before(own, rules);
             if pending.src && !ordered && !is_read {
                 report(Hazard::WriteAfterRead, own.writes() & producer.reads(), 0);
             }
@@ -301,6 +357,11 @@ impl State {
         if own.is_idle() {
             return;
         }
+        for pending in &mut self.pending {
+            if pending.src && footprints[pending.producer as usize].is_sent_before(own, rules) {
+                pending.before.get_or_insert(producer);
+            }
+        }
         let token = match own.swsb.token {
             Some((id, Token::Set)) if own.out_of_order => Some(id & 15),
             _ => None,
@@ -313,6 +374,7 @@ impl State {
             dst: own.writes() != 0 || own.special_writes != 0,
             waited_in: None,
             read_in: None,
+            before: None,
         };
         // One that is pending from the last time round a loop is older.
         match self.pending.binary_search_by_key(&producer, |pending| pending.producer) {
@@ -343,6 +405,7 @@ impl State {
                         // Of two blocks one is as good as the other: neither is the one that begins here.
                         waited_in: both(ours.waited_in, theirs.waited_in),
                         read_in: both(ours.read_in, theirs.read_in),
+                        before: ours.before.filter(|_| ours.before == theirs.before),
                     };
                     changed |= joined != *ours;
                     *ours = joined;
