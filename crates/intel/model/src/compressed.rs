@@ -15,7 +15,7 @@
 //!
 //! source: Mesa, docs/isl/aux-surf-comp.rst and isl.h (`isl_aux_state`): the states, and which accesses need which operation.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
 use tepui_softgpu::{Access, AddressSpace, ClearColour, Contents};
@@ -114,6 +114,9 @@ enum LineState {
 /// The auxiliary surface only says that a block is clear; its colour is what the surface state has, or what is in memory, when it is used.
 /// A clear that converts the colour in memory finds it there. Drivers that convert it themselves give the clear another address,
 /// where anything may be (Mesa, blorp_genX_exec_brw.h, `op_clear_addr`): the colour is then known from its first use.
+///
+/// While all of an image is clear, another colour clears it again without a command (Mesa, iris_clear.c, `fast_clear_color`). From the
+/// first write through the surface on, a change of the colour is a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Colour {
     number: u64,
@@ -184,6 +187,8 @@ pub(crate) struct Compressed {
     of_surfaces: HashMap<u64, u64>,
     /// Writes to auxiliary surfaces that were not for an access through them: a driver has initialised them.
     changes: HashMap<u64, u32>,
+    /// Surfaces through which something was written since the last clear.
+    written: HashSet<u64>,
     /// Lines whose state is of this batch.
     fresh: Vec<u64>,
 }
@@ -268,6 +273,9 @@ impl Compressed {
     }
 
     fn write(&mut self, view: View, at: u64, by: &'static str) {
+        if compresses(view.kind()) || view.kind() == ViewKind::ClearBlocks {
+            self.written.insert(view.surface());
+        }
         if let Some(&surface) = self.of_surfaces.get(&at) {
             *self.changes.entry(surface).or_default() += 1;
         }
@@ -310,6 +318,9 @@ impl Compressed {
         by: &'static str,
     ) -> Option<Found> {
         let mut found = None;
+        if matches!(contents, Contents::Cleared(_)) {
+            self.written.remove(&view.surface());
+        }
         for at in lines(address, bytes) {
             match contents {
                 Contents::Plain => drop(self.lines.remove(&at)),
@@ -334,7 +345,15 @@ impl Compressed {
                 self.lines.get_mut(&at)?.state = LineState::Clear(known);
                 None
             }
-            Err(mistake) => Some((mistake, at, line.by)),
+            Err(mistake) if self.written.contains(&view.surface()) => Some((mistake, at, line.by)),
+            Err(_) => {
+                for line in self.lines.values_mut().filter(|line| line.surface == view.surface()) {
+                    if let LineState::Clear(known) = &mut line.state {
+                        known.number = colour.number;
+                    }
+                }
+                None
+            }
         }
     }
 
@@ -459,8 +478,15 @@ mod tests {
         checked.contents(through, 0, Contents::Cleared(colour([229, 26, 128, 77])));
         let rounded = Contents::UsedClear(colour([230, 26, 128, 76]));
         assert_eq!(checked.contents(through, 0, rounded), None);
+        // Another colour clears all blocks again.
+        checked.contents(through, 64, Contents::Cleared(colour([229, 26, 128, 77])));
         let other = Contents::UsedClear(colour([229, 26, 128, 0]));
-        assert_eq!(checked.contents(through, 0, other), Some(Mistake::OtherColour));
+        assert_eq!(checked.contents(through, 0, other), None);
+        assert_eq!(checked.contents(through, 64, other), None);
+        // Not if one was written.
+        checked.write(through, 64);
+        assert_eq!(checked.contents(through, 0, other), None);
+        assert_eq!(checked.contents(through, 0, rounded), Some(Mistake::OtherColour));
         assert_eq!(checked.read(View::PLAIN, 0), Some(Mistake::NotResolved));
         // A write resolves the block, and nothing is compressed after it.
         checked.write(through, 0);
@@ -474,6 +500,7 @@ mod tests {
         let (red, green) = ([255, 0, 0, 255], [0, 255, 0, 255]);
         let mut checked = Checked::new();
         checked.contents(through, 0, Contents::Cleared(colour(red, 0x40)));
+        checked.write(through, 64);
         let used = |texel, at| Contents::UsedClear(colour(texel, at));
         assert_eq!(checked.contents(through, 0, used(red, 0x40)), None);
         assert_eq!(checked.contents(through, 0, used(green, 0x40)), Some(Mistake::OtherColour));

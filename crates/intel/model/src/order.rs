@@ -115,8 +115,13 @@ const fn set(cache: u8) -> CacheSet {
 const DEPTH_UNITS: u32 = 1 << MemoryUnit::Depth as u32;
 
 /// Calls `emit` with the events of a PIPE_CONTROL, in order: invalidations take effect when the command is read, flushes after
-/// earlier work, and they are complete after a stall of the command streamer.
+/// earlier work, and they are complete after a stall of the command streamer. "Pipe Control Flush Enable" waits for the post-sync
+/// writes of earlier ones before anything else (Mesa, iris_state.c, `batch_mark_sync_for_pipe_control`; `update_clear_value` there relies
+/// on it).
 pub(crate) fn events(generation: Generation, control: &PipeControl, mut emit: impl FnMut(Event)) {
+    if control.pipe_control_flush_enable {
+        emit(Event::Wait(1 << MemoryUnit::PostSync as u32));
+    }
     let mut caches = 0;
     let mut add = |enabled: bool, cache: u8| caches |= if enabled { set(cache) } else { 0 };
     add(control.vf_cache_invalidation_enable, VERTEX);

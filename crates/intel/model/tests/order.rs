@@ -87,9 +87,16 @@ fn invalidate_constants() -> Vec<u8> {
     bytes!(PipeControl { constant_cache_invalidation_enable: true, ..PipeControl::default() })
 }
 
+/// A wait for earlier writes at the end of the pipeline.
+fn flush() -> PipeControl {
+    PipeControl { pipe_control_flush_enable: true, ..PipeControl::default() }
+}
+
 #[test]
 fn the_command_streamer_waits_for_a_write_of_the_pipeline() {
     assert_eq!(Machine::new().run(&[write(), stall(), load()]), []);
+    assert_eq!(Machine::new().run(&[write(), bytes!(flush()), load()]), []);
+    assert_eq!(Machine::new().run(&[bytes!(flush()), write(), load()]), [ReportKind::MissingWait]);
     assert_eq!(Machine::new().run(&[write(), load()]), [ReportKind::MissingWait]);
 }
 
@@ -103,6 +110,16 @@ fn a_cache_that_has_read_the_line_is_invalidated_after_the_write() {
     assert_eq!(Machine::new().run(&without(3)), [ReportKind::MissingWait]);
     // The write comes after all earlier work without a stall.
     assert_eq!(Machine::new().run(&without(1)), []);
+}
+
+/// One command waits for the write, and then invalidates.
+#[test]
+fn a_flush_of_the_pipeline_comes_before_an_invalidation() {
+    let both = PipeControl { constant_cache_invalidation_enable: true, ..flush() };
+    let all = [constants(), write(), bytes!(both), constants()];
+    assert_eq!(Machine::new().run(&all), []);
+    let all = [constants(), write(), bytes!(flush()), constants()];
+    assert_eq!(Machine::new().run(&all), [ReportKind::MissingInvalidate]);
 }
 
 /// The kernel flushes and invalidates between batches.
