@@ -66,7 +66,8 @@ pub enum Event {
     /// Asks for data of caches to be written down to a level, after the accesses of all earlier commands. It is complete at the next
     /// [`Event::Finish`].
     Flush(CacheSet, Level),
-    /// Waits for all earlier accesses of units, but for posted writes.
+    /// Waits for all earlier accesses of units. Posted writes are waited for only if their unit comes [last](Unit::last); then
+    /// everything before the last of them is complete.
     Wait(UnitSet),
     /// Waits for all earlier accesses, and for all flushes.
     Finish,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::relaxed::RelaxedRun;
-use crate::table::{CacheSet, Event, Level, Table, UnitSet};
+use crate::table::{CacheSet, Event, Level, Table};
 use crate::tracker::{Access, Tracker};
 
 /// Limit on the steps of a trace.
@@ -260,10 +260,14 @@ fn weaker(table: &'static Table, event: Event) -> Vec<(String, Option<Event>)> {
         }
         Event::Poll(_) => vec![("poll".to_owned(), None)],
         Event::Wait(_) => vec![("wait".to_owned(), None)],
-        Event::Finish => vec![
-            ("wait and finish flushes".to_owned(), None),
-            ("finish flushes".to_owned(), Some(Event::Wait(UnitSet::MAX))),
-        ],
+        Event::Finish => {
+            let units = table.units.iter().enumerate().filter(|(_, unit)| !unit.posted);
+            let units = units.fold(0, |set, (unit, _)| set | 1 << unit);
+            vec![
+                ("wait and finish flushes".to_owned(), None),
+                ("finish flushes".to_owned(), Some(Event::Wait(units))),
+            ]
+        }
     }
 }
 

@@ -144,6 +144,8 @@ pub struct Tracker {
     caches: [CacheState; MAX_CACHES],
     /// Arrivals of posted writes.
     posted: Flushes,
+    /// For each unit, the time of its last posted write.
+    last_posted: [Time; MAX_UNITS],
     shadow: Shadow,
     hazards: Vec<Hazard>,
     seen: FxHashSet<(Missing, Side, Side)>,
@@ -163,6 +165,7 @@ impl Tracker {
             performed: [0; MAX_UNITS],
             caches: Default::default(),
             posted: Flushes::default(),
+            last_posted: [0; MAX_UNITS],
             shadow: Shadow::default(),
             hazards: Vec::new(),
             seen: FxHashSet::default(),
@@ -199,9 +202,11 @@ impl Tracker {
         match event {
             Event::Wait(units) => {
                 for (unit, description) in self.table.units.iter().enumerate() {
-                    let performed = &mut self.performed[unit];
-                    if units >> unit & 1 != 0 && !description.posted {
-                        *performed = self.now;
+                    let waits = units >> unit & 1 != 0;
+                    match self.last_posted[unit] {
+                        _ if waits && !description.posted => self.performed[unit] = self.now,
+                        write if waits && description.last && write != 0 => self.finish(write + 1),
+                        _ => {}
                     }
                 }
             }
@@ -278,6 +283,9 @@ impl Tracker {
 
     /// Handles the access of bytes of one line.
     fn line_access(&mut self, unit: u8, access: Access, start: u64, end: u64) {
+        if access != Access::Read && self.table.units[usize::from(unit)].posted {
+            self.last_posted[usize::from(unit)] = self.now;
+        }
         let mut shadow = std::mem::take(&mut self.shadow);
         if let Some(line) = shadow.line(start) {
             let first = (start % LINE_BYTES / GRANULE_BYTES) as usize;

@@ -327,7 +327,11 @@ fn sequence(seed: &mut u64) -> Vec<Step> {
                 0 => Event::Poll(0x1000 + 4 * (random(seed) as u64 % 2)),
                 _ => Event::Finish,
             }),
-            _ => Step::Event(Event::Wait(0b1111)),
+            _ => Step::Event(Event::Wait(if random(seed).is_multiple_of(2) {
+                0b1111
+            } else {
+                0b1_0000
+            })),
         })
         .collect()
 }

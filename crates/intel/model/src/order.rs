@@ -14,6 +14,7 @@ use tepui_intel_chips::Generation;
 use tepui_intel_packets::state::PipeControl;
 use tepui_order::{
     Access, Cache, CacheSet, Event, Hazard, Level, Missing, Removals, Table, Trace, Tracker, Unit,
+    UnitSet,
 };
 use tepui_softgpu::{AccessObserver, AddressSpace, Contents};
 
@@ -111,6 +112,10 @@ const fn set(cache: u8) -> CacheSet {
     1 << cache
 }
 
+/// Units of draws and of dispatches: all but the command streamer and post-sync writes.
+pub(crate) const SHADER_UNITS: UnitSet =
+    UnitSet::MAX & !(1 << MemoryUnit::CommandStreamer as u32 | 1 << MemoryUnit::PostSync as u32);
+
 /// Units whose accesses are ordered by "Depth Stall Enable".
 const DEPTH_UNITS: u32 = 1 << MemoryUnit::Depth as u32;
 
@@ -161,7 +166,7 @@ pub(crate) fn events(generation: Generation, control: &PipeControl, mut emit: im
     if control.command_streamer_stall_enable {
         emit(Event::Finish);
     } else if control.stall_at_pixel_scoreboard {
-        emit(Event::Wait(u32::MAX));
+        emit(Event::Wait(SHADER_UNITS));
     } else if control.depth_stall_enable {
         emit(Event::Wait(DEPTH_UNITS));
     }

@@ -15,11 +15,7 @@ use tepui_order::{CacheSet, Event, Level, UnitSet};
 use tepui_softgpu::{Access, AccessObserver, AddressSpace, Fault};
 
 use crate::context::HardwareContext;
-use crate::order::{MemoryUnit, table};
-
-/// Units of draws and of dispatches: all but the command streamer and post-sync writes.
-pub(crate) const SHADER_UNITS: UnitSet =
-    UnitSet::MAX & !(1 << MemoryUnit::CommandStreamer as u32 | 1 << MemoryUnit::PostSync as u32);
+use crate::order::{MemoryUnit, SHADER_UNITS, table};
 
 /// Units that only draws use.
 const DRAW_UNITS: UnitSet = 1 << MemoryUnit::VertexFetch as u32
@@ -51,7 +47,8 @@ impl Work {
             Work::Dispatch(_) => item(SHADER_UNITS & !DRAW_UNITS, None, self),
             Work::Write(ref control) => {
                 let writes = Some(crate::memory::address(control.address));
-                Item { last: true, writes, ..item(0, Some(PIPELINE), self) }
+                let units = 1 << MemoryUnit::PostSync as u32;
+                Item { last: true, writes, ..item(units, Some(PIPELINE), self) }
             }
             Work::Flush(..) => Item { last: true, ..item(0, None, self) },
         }

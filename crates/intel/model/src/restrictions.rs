@@ -108,8 +108,8 @@ restrictions! {
     "SKL PRM volume 2a, 3DSTATE_CONSTANT; Mesa, `cmd_buffer_emit_push_constant`"
 
     ConstantsOfAll [Gen12] "Wa_1604061319":
-    "if one stage gets 3DSTATE_CONSTANT between two draws, all active stages do";
-    "Mesa, `cmd_buffer_flush_gfx_state`"
+    "if a stage gets 3DSTATE_CONSTANT and one gets another binding table between two draws, all active stages get 3DSTATE_CONSTANT";
+    "Mesa, `cmd_buffer_flush_gfx_state` (for any constants), `iris_upload_dirty_render_state` (for any table)"
 
     HullAgain [Gen12] "Wa_16011107343":
     "3DSTATE_HS is emitted again for each draw with patches";
@@ -292,6 +292,8 @@ pub(crate) struct Restrictions {
     uncommitted: Stages,
     reallocated: Stages,
     emitted: Stages,
+    /// Whether a stage got a binding table since the last draw.
+    has_tables: bool,
     hull_since_draw: bool,
     fetched: BTreeMap<u32, Range<u64>>,
     broken: Vec<Rule>,
@@ -340,6 +342,7 @@ impl Restrictions {
             uncommitted: 0,
             reallocated: 0,
             emitted: 0,
+            has_tables: false,
             hull_since_draw: false,
             fetched: BTreeMap::new(),
             broken: Vec::new(),
@@ -456,6 +459,7 @@ impl Restrictions {
 
     pub fn binding_table_pointers(&mut self, stages: Stages) {
         self.uncommitted &= !stages;
+        self.has_tables = true;
     }
 
     pub fn push_constant_alloc(&mut self, stages: Stages) {
@@ -508,9 +512,10 @@ impl Restrictions {
         let Draw { active, colours, fetched } = draw;
         self.require(Rule::ConstantsCommit, self.uncommitted & active == 0);
         self.require(Rule::ConstantsAgain, self.reallocated & active == 0);
-        self.require(Rule::ConstantsOfAll, self.emitted == 0 || active & !self.emitted == 0);
+        let has_new = self.emitted != 0 && self.has_tables;
+        self.require(Rule::ConstantsOfAll, !has_new || active & !self.emitted == 0);
         self.require(Rule::HullAgain, active & HULL == 0 || self.hull_since_draw);
-        (self.emitted, self.hull_since_draw) = (0, false);
+        (self.emitted, self.has_tables, self.hull_since_draw) = (0, false, false);
         self.require(Rule::OperationEnd, self.ended == Operation::None);
         self.require(Rule::DepthStatePostSync, !self.depth_is_unsynced);
         if std::mem::take(&mut self.has_cleared) {

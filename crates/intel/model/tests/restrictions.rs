@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tepui_intel_chips::{CHIPS, Generation};
 use tepui_intel_model::{Batch, Gpu, Options, ReportKind};
 use tepui_intel_packets::bindings::{
-    State3dBindingTablePointersVs, State3dConstantBody, State3dConstantVs,
+    State3dBindingTablePointersVs, State3dConstantBody, State3dConstantGs, State3dConstantVs,
     State3dPushConstantAllocVs,
 };
 use tepui_intel_packets::media::MediaVfeState;
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::output::{State3dCcStatePointers, State3dDepthBuffer};
 use tepui_intel_packets::pixel::{State3dPs, State3dWmHzOp};
-use tepui_intel_packets::stages::State3dVs;
+use tepui_intel_packets::stages::{State3dGs, State3dVs};
 use tepui_intel_packets::state::{
     PipeControl, Pipeline, PipelineSelect, PostSyncOperation, StateBaseAddress,
 };
@@ -260,6 +260,30 @@ fn constants_take_effect_with_the_binding_table() {
     let mut low = begin();
     low.put(constants(0)).put(table).draw();
     assert_eq!(low.broken(), ["3DSTATE_CONSTANT, buffer 0"]);
+}
+
+/// Mesa's drivers differ: for one, other constants ask for those of all stages, for the other, another binding table. Both is an error.
+#[test]
+fn constants_of_all_stages_come_with_a_binding_table() {
+    let vertex = State3dVs { enable: true, simd8_dispatch_enable: true, ..State3dVs::default() };
+    let geometry = State3dGs { enable: true, ..State3dGs::default() };
+    let (of_vertex, of_geometry) = (State3dConstantVs::default(), State3dConstantGs::default());
+    let table = State3dBindingTablePointersVs { pointer_to_vs_binding_table: 0 };
+    let begin = || {
+        let mut commands = Commands::new(Generation::Gen12);
+        commands.select(Pipeline::ThreeD).put(vertex).put(geometry);
+        commands.put(of_vertex).put(of_geometry).put(table).draw();
+        commands
+    };
+    let mut one = begin();
+    one.put(of_vertex).put(table).draw();
+    assert_eq!(one.broken(), ["Wa_1604061319"]);
+    let mut both = begin();
+    both.put(of_vertex).put(of_geometry).put(table).draw();
+    assert_eq!(both.broken(), [""; 0]);
+    let mut without_table = begin();
+    without_table.put(of_vertex).draw();
+    assert_eq!(without_table.broken(), [""; 0]);
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl RelaxedRun {
         self.end_command();
         match event {
             Event::Wait(units) => {
-                let posted = |&(_, unit): &(usize, &crate::Unit)| unit.posted;
+                let posted = |&(_, unit): &(usize, &crate::Unit)| unit.posted && !unit.last;
                 let posted = self.table.units.iter().enumerate().filter(posted);
                 let posted = posted.fold(0, |set, (unit, _)| set | 1 << unit);
                 self.wait(Until::Units(units & !posted));

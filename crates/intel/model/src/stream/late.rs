@@ -9,7 +9,8 @@ use tepui_order::relaxed::Until;
 use super::Stream;
 use crate::context::HardwareContext;
 use crate::job::JobFault;
-use crate::relaxed::{SHADER_UNITS, Work};
+use crate::order::SHADER_UNITS;
+use crate::relaxed::Work;
 use crate::restrictions::effective;
 
 impl Stream<'_> {
@@ -72,7 +73,7 @@ impl Stream<'_> {
             match event {
                 Event::Invalidate(caches) => memory.invalidate(self.vm, caches),
                 Event::Flush(caches, to) => self.begin(Work::Flush(caches, to)),
-                Event::Wait(units) => self.settle(Until::Units(units & SHADER_UNITS))?,
+                Event::Wait(units) => self.settle(Until::Units(units))?,
                 Event::Finish => self.settle(Until::Empty)?,
                 Event::Poll(address) => self.settle(Until::Written(address))?,
             }
