@@ -7,6 +7,11 @@ use vulkanalia_sys as vk;
 
 use crate::chain::Answers;
 
+/// Version of the conformance suite that the figures in docs/conformance.md are of: the newest that commit c57d29f97 knows. Clients hide
+/// drivers that name none, and the suite fails one that is older than the API's version.
+pub const CONFORMANCE_VERSION: vk::ConformanceVersion =
+    vk::ConformanceVersion { major: 1, minor: 4, subminor: 6, patch: 1 };
+
 /// Features by core version.
 #[derive(Clone, Default)]
 #[expect(missing_docs, reason = "the names say it")]

@@ -7,7 +7,7 @@ use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
-use tepui_vulkan::promoted::{Features, Properties};
+use tepui_vulkan::promoted::{CONFORMANCE_VERSION, Features, Properties};
 use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
@@ -502,8 +502,6 @@ fn property_chain(chip: &Chip) -> Answers {
     let name = |s: &str| vk::StringArray::from_bytes(s.as_bytes());
     let info = |s: &str| vk::StringArray::from_bytes(s.as_bytes());
     let driver_info = concat!("Tepui ", env!("CARGO_PKG_VERSION"));
-    // The suite that the figures in docs/conformance.md are of. Clients hide drivers that name none.
-    let conformance = vk::ConformanceVersion { major: 1, minor: 3, subminor: 0, patch: 0 };
     let independence = vk::ShaderFloatControlsIndependence::ALL;
     let core = Properties {
         v11: vk::PhysicalDeviceVulkan11Properties {
@@ -526,7 +524,7 @@ fn property_chain(chip: &Chip) -> Answers {
             filter_minmax_image_component_mapping: TRUE,
             driver_name: name("Tepui AGX"),
             driver_info: info(driver_info),
-            conformance_version: conformance,
+            conformance_version: CONFORMANCE_VERSION,
             denorm_behavior_independence: independence,
             rounding_mode_independence: independence,
             shader_signed_zero_inf_nan_preserve_float16: TRUE,

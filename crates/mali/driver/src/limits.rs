@@ -8,7 +8,7 @@ use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
-use tepui_vulkan::promoted::{Features, Properties};
+use tepui_vulkan::promoted::{CONFORMANCE_VERSION, Features, Properties};
 use tepui_vulkan::state::{MAX_COLOURS, MAX_VIEWPORTS};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
@@ -498,13 +498,7 @@ fn property_chain(chip: &Chip) -> Answers {
         },
         v12: vk::PhysicalDeviceVulkan12Properties {
             driver_id: DRIVER,
-            // Clients hide drivers that name no suite.
-            conformance_version: vk::ConformanceVersion {
-                major: 1,
-                minor: 3,
-                subminor: 0,
-                patch: 0,
-            },
+            conformance_version: CONFORMANCE_VERSION,
             filter_minmax_single_component_formats: TRUE,
             filter_minmax_image_component_mapping: TRUE,
             supported_depth_resolve_modes: stencil_modes | vk::ResolveModeFlags::AVERAGE,
