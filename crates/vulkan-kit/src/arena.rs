@@ -100,6 +100,21 @@ impl<T: Mapped> Arena<T> {
         self.left
     }
 
+    /// Leaves all but `size` bytes of what is [left](Arena::left) for later; returns their number.
+    pub fn withhold(&mut self, size: u64) -> u64 {
+        let withheld = self.left.saturating_sub(size);
+        self.left -= withheld;
+        withheld
+    }
+
+    /// Gives back bytes that were withheld.
+    ///
+    /// # Safety
+    /// As many were [withheld](Arena::withhold) of the last chunk.
+    pub unsafe fn give_back(&mut self, withheld: u64) {
+        self.left += withheld;
+    }
+
     /// The next byte: its addresses are those of nothing before there is a chunk.
     #[inline]
     pub fn next(&self) -> Upload {
@@ -202,6 +217,11 @@ mod tests {
         assert_eq!(take(&mut arena, 16, 16), Ok(0x1010));
         assert_eq!(take(&mut arena, 32, 32), Ok(0x1020));
         assert_eq!(take(&mut arena, 1, 1), Ok(0x2000));
+        assert_eq!(arena.withhold(8), 55);
+        assert_eq!((arena.left(), arena.withhold(8)), (8, 0));
+        // SAFETY: they were withheld.
+        unsafe { arena.give_back(55) };
+        assert_eq!(arena.left(), 63);
         assert_eq!(take(&mut arena, 100, 1), Ok(0x3000));
         assert_eq!(arena.recycle(1).count(), 2);
         assert_eq!(take(&mut arena, 64, 4), Ok(0x1000));

@@ -253,8 +253,9 @@ pub trait Encoder<B: Types>: Sized {
     /// for the others.
     fn end_rendering(&mut self, rendering: &Rendering<B>) -> Result<u8>;
 
-    /// Records a draw whose state is that of the draw before it in the rendering; whether it did so. After `false` the draw is
-    /// encoded with its state. Applications draw many times with equal state, so this comes before all that other draws need.
+    /// Records a draw that directly follows another draw, with no command between them, and whose state is therefore the other's;
+    /// whether it did so. After `false` the draw is encoded with its state. Applications draw many times with equal state, so this
+    /// comes before all that other draws need.
     #[inline]
     fn draw_again(&mut self, _state: &CommandState<B>, _draw: &Draw) -> bool {
         false

@@ -47,9 +47,14 @@ pub struct PassState {
 /// Prints the name of a command, if the environment asks for it.
 #[inline]
 fn announce(name: &str) {
-    if debug::flags().contains(Flags::COMMANDS) {
+    if announces() {
         eprintln!("tepui: {name}");
     }
+}
+
+/// Whether commands are printed.
+fn announces() -> bool {
+    debug::flags().contains(Flags::COMMANDS)
 }
 
 /// A command buffer.
@@ -70,6 +75,8 @@ pub struct CommandBuffer<B: Driver> {
     is_secondary: bool,
     /// Commands are kept, not encoded.
     pub(crate) defers: bool,
+    /// The last command was a draw that was encoded: the next one may be [another](backend::Encoder::draw_again) with its state.
+    follows_draw: bool,
     /// State of the family's draw mode.
     pub(crate) draws: <B::Draws as DrawMode<B>>::State,
     error: Option<Error>,
@@ -85,6 +92,7 @@ impl<B: Driver> CommandBuffer<B> {
         self.pass = None;
         self.deferred.clear();
         self.draws = Default::default();
+        self.follows_draw = false;
         self.defers = self.is_secondary;
         self.error = None;
     }
@@ -101,6 +109,7 @@ impl<B: Driver> CommandBuffer<B> {
             deferred: Vec::new(),
             is_secondary,
             defers: is_secondary,
+            follows_draw: false,
             draws: Default::default(),
             error: None,
         })
@@ -122,6 +131,7 @@ impl<B: Driver> CommandBuffer<B> {
             deferred: Vec::new(),
             is_secondary: false,
             defers: false,
+            follows_draw: false,
             draws: Default::default(),
             error: None,
         }
@@ -156,6 +166,7 @@ impl<B: Driver> CommandBuffer<B> {
             return self.record(name, move |c| command(c, &list));
         }
         announce(name);
+        self.follows_draw = false;
         if let Err(e) = command(self, list) {
             self.failed(name, e);
         }
@@ -178,6 +189,7 @@ impl<B: Driver> CommandBuffer<B> {
         kind: impl FnOnce(Command<B>) -> Deferred<B>,
     ) {
         announce(name);
+        self.follows_draw = false;
         if self.defers {
             self.defer(kind(Box::new(command)));
         } else if let Err(e) = command(self) {
@@ -188,18 +200,22 @@ impl<B: Driver> CommandBuffer<B> {
     /// Draws, or keeps the draw.
     #[inline(always)]
     pub fn record_draw(&mut self, name: &'static str, draw: Draw) {
-        announce(name);
-        if self.defers || !self.encoder.draw_again(&self.state, &draw) {
+        if !self.follows_draw || !self.encoder.draw_again(&self.state, &draw) {
             self.record_new_draw(name, &draw);
         }
     }
 
     #[inline(never)]
     fn record_new_draw(&mut self, name: &'static str, draw: &Draw) {
+        announce(name);
+        self.follows_draw = false;
         if self.defers {
-            self.defer(Deferred::Draw(*draw));
-        } else if let Err(e) = self.draw(draw) {
-            self.failed(name, e);
+            return self.defer(Deferred::Draw(*draw));
+        }
+        match self.draw(draw) {
+            // A draw that is announced comes here.
+            Ok(()) => self.follows_draw = !self.defers && !announces(),
+            Err(e) => self.failed(name, e),
         }
     }
 

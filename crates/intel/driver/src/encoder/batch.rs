@@ -12,9 +12,16 @@ use crate::packets::packet;
 /// Bytes that each chunk keeps for its last command.
 const END_B: u64 = 16;
 
+/// Bytes of a batch whose pages come as they are written; a longer one probably fills its chunks, whose pages are populated.
+const SHORT_B: u64 = 16 << 10;
+
 /// A batch.
 #[derive(Default)]
-pub struct Batch(Arena<Chunk>);
+pub struct Batch {
+    chunks: Arena<Chunk>,
+    /// Bytes of the first chunk that are not used yet.
+    withheld: u64,
+}
 
 impl Batch {
     /// Takes room for a command of `size` bytes.
@@ -23,11 +30,11 @@ impl Batch {
     /// When there is no memory.
     #[inline(always)]
     pub fn take(&mut self, device: &Device, size: u64) -> Result<Place> {
-        if size + END_B > self.0.left() {
+        if size + END_B > self.chunks.left() {
             self.begin_chunk(device, size)?;
         }
         // SAFETY: the bytes are left.
-        Ok(unsafe { self.0.advance(size) })
+        Ok(unsafe { self.chunks.advance(size) })
     }
 
     /// Appends the bytes of a command.
@@ -56,20 +63,35 @@ impl Batch {
         Ok(())
     }
 
-    /// Goes on in a new chunk with room for a command of `size` bytes.
+    /// Makes room for a command of `size` bytes: in what was withheld of the first chunk, or in a new chunk.
     #[cold]
     fn begin_chunk(&mut self, device: &Device, size: u64) -> Result<()> {
-        let has_begun = self.0.first().is_some();
-        let end = self.0.next();
-        self.0.begin_new(size + END_B, |size| device.upload_chunk(Upload::Dynamic, size))?;
+        let withheld = std::mem::take(&mut self.withheld);
+        if withheld > 0 {
+            // SAFETY: the only chunk so far is the first one.
+            unsafe { self.chunks.give_back(withheld) };
+            if size + END_B <= self.chunks.left() {
+                self.populate();
+                return Ok(());
+            }
+        }
+        let has_begun = self.chunks.first().is_some();
+        let end = self.chunks.next();
+        self.chunks.begin_new(size + END_B, |size| device.upload_chunk(Upload::Dynamic, size))?;
         if has_begun {
-            let jump = jump(self.0.next().address)?;
+            let jump = jump(self.chunks.next().address)?;
             // SAFETY: the chunk keeps room for its last command.
             unsafe { end.write(&jump) };
-            // A batch that is longer than a chunk will probably fill the next one.
-            populate(self.0.next().host, self.0.left() as usize);
+            self.populate();
+        } else {
+            self.withheld = self.chunks.withhold(SHORT_B.max(size + END_B));
         }
         Ok(())
+    }
+
+    /// Populates the rest of the last chunk.
+    fn populate(&self) {
+        populate(self.chunks.next().host, self.chunks.left() as usize);
     }
 
     /// Address of the next command, to which other commands may jump.
@@ -86,7 +108,7 @@ impl Batch {
     /// # Errors
     /// When a packet cannot be packed.
     pub fn end(&self, next: Option<&Batch>) -> Result<()> {
-        if self.0.first().is_none() {
+        if self.chunks.first().is_none() {
             return Ok(());
         }
         let last = match next.and_then(Batch::first) {
@@ -94,18 +116,19 @@ impl Batch {
             None => MiBatchBufferEnd::default().pack().map_err(packet)?.to_vec(),
         };
         // SAFETY: the chunk keeps room for its last command.
-        unsafe { self.0.next().write(&last) };
+        unsafe { self.chunks.next().write(&last) };
         Ok(())
     }
 
     /// Memory of the first command.
     pub fn first(&self) -> Option<&Chunk> {
-        self.0.first()
+        self.chunks.first()
     }
 
     /// Gives the memory back.
     pub fn clear(&mut self, device: &Device) {
-        self.0.recycle(0).for_each(|c| device.recycle(Upload::Dynamic, c));
+        self.withheld = 0;
+        self.chunks.recycle(0).for_each(|c| device.recycle(Upload::Dynamic, c));
     }
 }
 

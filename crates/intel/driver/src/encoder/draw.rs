@@ -6,7 +6,7 @@
 use tepui_intel_packets::mi::MiLoadRegisterMem;
 use tepui_intel_packets::vertex::{Primitive3d, State3dIndexBuffer, State3dVertexBuffers};
 use tepui_vulkan::backend::{Condition, Counts, Draw};
-use tepui_vulkan::command::{BindPoint, CommandState, IndexBuffer, MAX_PUSH, VertexBuffer};
+use tepui_vulkan::command::{BindPoint, IndexBuffer, MAX_PUSH, VertexBuffer};
 use tepui_vulkan::feedback::{FeedbackBuffer, MAX_FEEDBACK};
 use tepui_vulkan::state::{GraphicsState, Groups, MAX_VERTEX};
 use tepui_vulkan::{Error, Result};
@@ -16,7 +16,6 @@ use super::generated::Method;
 use super::linked::{Key, Linked, Place};
 use super::state::{Partition, PushedSets};
 use super::vertex_ranges::INDICES;
-use crate::family::Intel;
 use crate::flush::Mode;
 use crate::graphics::vertex::{DRAW_BUFFER, IDS_BUFFER, buffer};
 use crate::graphics::{Causes, Context, Effect, Kind, RULES, for_each_bit};
@@ -125,27 +124,25 @@ impl Encoder {
             self.index_buffer(index)?;
             self.primitives(p.condition, linked, draw)?;
         }
+        let (g, h) = (&mut self.graphics, &self.hardware);
         let reads_numbers = linked.reads_ids || linked.reads_draw;
-        self.graphics.repeats =
-            p.views == 0 && p.is_counted && !reads_numbers && !linked.repeats_hull;
+        g.repeats = p.views == 0
+            && p.is_counted
+            && p.condition.is_none()
+            && !reads_numbers
+            && !linked.repeats_hull
+            // Indirect draws may have left the pipeline, and controls may follow later.
+            && h.mode == Some(Mode::Graphics)
+            && h.pending.is_empty();
         Ok(())
     }
 
-    /// Records a draw whose state is that of the last one, if that is one primitive.
+    /// Records a draw that directly follows another one, if it is one primitive.
     #[inline(always)]
-    pub(super) fn repeat_draw(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
+    pub(super) fn repeat_draw(&mut self, draw: &Draw) -> bool {
         let Draw::Direct(counts) = draw else { return false };
         let g = &self.graphics;
-        let is_same = g.repeats
-            && state.is_settled()
-            && state.condition.is_none()
-            && g.causes.is_empty()
-            && g.changed.0.is_empty()
-            && counts.indexed == (g.index_bytes != 0)
-            && (!counts.indexed || state.index == g.index)
-            // Cache partitions and base addresses change with dispatches and other draws alone.
-            && self.hardware.mode == Some(Mode::Graphics)
-            && self.hardware.pending.is_empty();
+        let is_same = g.repeats && counts.indexed == (g.index_bytes != 0);
         is_same && (counts.count == 0 || counts.instances == 0 || self.primitive(counts).is_ok())
     }
 

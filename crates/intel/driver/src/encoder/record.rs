@@ -149,8 +149,8 @@ impl backend::Encoder<Intel> for Encoder {
     }
 
     #[inline(always)]
-    fn draw_again(&mut self, state: &CommandState<Intel>, draw: &Draw) -> bool {
-        self.repeat_draw(state, draw)
+    fn draw_again(&mut self, _state: &CommandState<Intel>, draw: &Draw) -> bool {
+        self.repeat_draw(draw)
     }
 
     fn dispatch(&mut self, state: &mut CommandState<Intel>, dispatch: &Dispatch) -> Result<()> {

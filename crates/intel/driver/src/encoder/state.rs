@@ -88,7 +88,7 @@ pub struct Graphics {
     pub(super) index: Option<IndexBuffer>,
     /// Bytes of an index of the last draw.
     pub(super) index_bytes: u32,
-    /// The last draw was the application's, and another one with the same state is one primitive.
+    /// The last draw was the application's, and another one with the same state is one primitive, if no command is between them.
     pub repeats: bool,
     /// Sets that are pushed.
     pub pushed: PushedSets,
