@@ -152,9 +152,8 @@ impl Packing {
             let v = match self.numbers {
                 Numbers::Uint => v,
                 Numbers::Unorm => {
-                    let max = m.ir.f32(max_of(bits));
                     let v = m.ir.convert(Op::U2F, v, 32);
-                    m.op(Op::FDiv, v, max)
+                    unorm(m, v, bits)
                 }
                 Numbers::SmallFloat => {
                     let half = m.shl(v, 15 - u32::from(bits));
@@ -186,6 +185,19 @@ impl Packing {
         };
         m.store(at, v, offset);
     }
+}
+
+/// A whole number of some bits as a fraction of the largest one.
+fn unorm(m: &mut MetaBuilder<'_>, v: Value, bits: u8) -> Value {
+    if bits <= 16 {
+        let max = m.ir.f32(max_of(bits));
+        return m.op(Op::FDiv, v, max);
+    }
+    // Units divide with errors that are larger than half a step. 1 / (2^n - 1) is the sum of the powers of 2^-n, of which a float
+    // has room for two.
+    let step = m.ir.f32((-f32::from(bits)).exp2());
+    let whole = m.op(Op::FMul, v, step);
+    m.ir.alu(Op::FFma, &[whole, step, whole])
 }
 
 /// The largest number of some bits.

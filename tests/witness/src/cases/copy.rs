@@ -425,8 +425,27 @@ fn image_copies() -> Vec<Case> {
     ]
 }
 
+/// Depth of 24 bits of a compressed image, which drivers may copy as floats; the other 8 bits are undefined.
+fn depth24() -> Case {
+    const SIZE_PX: [u32; 3] = [256, 64, 1];
+    Case::new("copy/depth24", "depth of 24 bits keeps all of them", vec![], |bench| {
+        let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT | vk::ImageUsageFlags::SAMPLED;
+        let format = vk::Format::X8_D24_UNORM_PACK32;
+        let spec = ImageSpec { usage, ..ImageSpec::sampled(format, Shape::D2, SIZE_PX) };
+        let count = SIZE_PX[0] * SIZE_PX[1];
+        // Over the whole range, with all of the low bits.
+        let texels: Vec<u32> = (0..count).map(|k| k * 0x3ff + (k & 1)).collect();
+        let words = texels.iter().flat_map(|t| t.to_le_bytes()).collect::<Vec<u8>>();
+        let image = bench.gpu.image_of(spec.through(Transfer::Gpu), &[words])?;
+        let read = bench.gpu.read_image(&image, 0, 4 * count as usize)?;
+        let depth = read.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], 0]));
+        Ok(vec![Output::cpu("depth", &depth.collect::<Vec<_>>(), &texels, Rule::Bits)])
+    })
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = round_trips();
+    cases.push(depth24());
     cases.extend(against_host());
     cases.extend(clears());
     for (name, format, shape, size) in [
