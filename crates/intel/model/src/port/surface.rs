@@ -200,7 +200,8 @@ pub(crate) struct Image {
     pub levels: u32,
     /// Smallest level of detail of the sampler, from that level on.
     ///
-    /// Assumption: Resource Min LOD counts from the surface's first level, as Surface Min LOD does, and is applied after the sampler's range.
+    /// Assumption: Resource Min LOD counts from the surface's first level, as Surface Min LOD does, and is applied after the sampler's range;
+    /// of messages that name a level its whole part counts.
     pub min_lod: f32,
     /// Pitch in bytes, of rows of texels or of tiles.
     pub pitch: u64,
@@ -389,6 +390,14 @@ impl Image {
     /// Its auxiliary surface, if that is an MCS, which maps samples to slices.
     pub fn mcs(&self) -> Option<Auxiliary> {
         self.auxiliary.filter(|auxiliary| matches!(auxiliary.kind, AuxiliaryKind::Mcs { .. }))
+    }
+
+    /// Whether messages that name a level read it: levels below the smallest level of detail are outside of the surface.
+    /// source: D3D11's SetResourceMinLOD, for which the field is: all methods that read textures adhere to it, and reads of an empty
+    /// set are out of bounds
+    #[inline]
+    pub fn has_level(&self, lod: u32) -> bool {
+        lod < self.levels && lod >= self.min_lod as u32
     }
 
     /// The clear colour as a texel of the image.

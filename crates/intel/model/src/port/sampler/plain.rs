@@ -126,7 +126,7 @@ impl Reader<'_, '_> {
         }
         let first = self.exec.trailing_zeros() as usize % WIDTH;
         let (layer, lod) = (layer[first], lod[first]);
-        if lod >= self.image.levels || !self.image.array && layer != 0 {
+        if !self.image.has_level(lod) || !self.image.array && layer != 0 {
             return None;
         }
         let level = self.texture.level(self.memory, self.image, lod, layer)?;

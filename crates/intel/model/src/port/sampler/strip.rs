@@ -73,7 +73,7 @@ impl Texture {
         layer: u32,
     ) -> Option<PlainLevel> {
         let is_plain = self.unpacker.as_ref().is_some_and(|u| u.codec().is_none());
-        let suits = is_plain && image.levels > 0 && (image.array || layer == 0);
+        let suits = is_plain && image.has_level(0) && (image.array || layer == 0);
         if suits { self.level(memory, image, 0, layer) } else { None }
     }
 
@@ -92,7 +92,7 @@ impl Texture {
         const ZEROS: Row<WIDTH> = [0; WIDTH];
         let StripPosition { first, lod, layer } = place;
         let is_plain = self.unpacker.as_ref().is_some_and(|u| u.codec().is_none());
-        if !is_plain || lod >= image.levels || !image.array && layer != 0 {
+        if !is_plain || !image.has_level(lod) || !image.array && layer != 0 {
             return false;
         }
         let Some(level) = self.level(memory, image, lod, layer) else { return false };

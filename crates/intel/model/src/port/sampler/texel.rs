@@ -30,7 +30,7 @@ impl Ports<'_> {
                     Dimension::One => (0, v),
                     _ => (v, r),
                 };
-                let inside = lod < image.levels
+                let inside = image.has_level(lod)
                     && sample < image.samples
                     && (image.array || r == 0 || image.is_three());
                 let level = image.level.saturating_add(lod);

@@ -186,6 +186,25 @@ fn loads_are_those_of_single_texels() {
 }
 
 #[test]
+fn levels_below_the_smallest_level_of_detail_are_outside() {
+    let mut numbers = Random(1);
+    let vm = space(&mut numbers);
+    let memory = &mut Memory::new(&vm, crate::order::MemoryUnit::Sampler);
+    let image = Image { min_lod: 1.5, ..image(FORMATS[0], Tiling::Y, [64, 33], 3) };
+    assert_eq!([0, 1, 2, 3].map(|lod| image.has_level(lod)), [false, true, true, false]);
+    let mut texture = Texture::of(&Surface::Image(image));
+    for lod in 0..4 {
+        let parameters = |k: usize| if k == 2 { [lod; WIDTH] } else { [0; WIDTH] };
+        let (kernels, scratch) = (Kernels::of_host(), &mut Scratch::new());
+        let (texture, blocks) = (&mut texture, &mut Blocks::new(64));
+        let image = &image;
+        let mut reader = Reader { kernels, memory, image, texture, exec: 0xffff, scratch, blocks };
+        assert_eq!(reader.load(false, &parameters).is_some(), image.has_level(lod));
+    }
+    assert!(texture.first_level(memory, &image, 0).is_none());
+}
+
+#[test]
 fn samples_are_those_of_the_general_way() {
     let (mut short, mut all) = (0, 0);
     images(|numbers, image, memory| {
