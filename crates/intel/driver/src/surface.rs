@@ -42,6 +42,8 @@ pub struct Part<'a> {
     pub address: u64,
     /// Number of the format.
     pub format: u32,
+    /// The texels are [blocks](sees_blocks) of the image; only the first level is seen.
+    pub sees_blocks: bool,
     /// First level, and levels.
     pub levels: [u32; 2],
     /// First layer or slice, and how many.
@@ -98,6 +100,7 @@ pub fn state(
         control: v.image.control_of(plane),
         address: v.addresses[plane],
         format: number,
+        sees_blocks: sees_blocks(&v.image.planes[plane].layout, f),
         levels: [r.base_mip_level, r.level_count],
         layers,
         cube: is_cube && role == Role::Sampled,
@@ -124,7 +127,18 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         (Dimension::D2 | Dimension::Cube, _) => (SurfaceType::Surftype2d, count - 1),
         (Dimension::D3, _) => (SurfaceType::Surftype3d, shape.depth_px - 1),
     };
-    let [level, levels] = p.levels;
+    let [mut level, mut levels] = p.levels;
+    let mut size = [shape.width_px, shape.height_px];
+    let (mut base, mut first) = (Origin { address: p.address, offset_el: [0; 2] }, first);
+    if p.sees_blocks {
+        let extent = l.levels()[level as usize].extent_el;
+        size = [extent.w, extent.h];
+        if level > 0 {
+            // The level is a surface of its own, of one layer.
+            (base, first) = (Origin::of_level(p, level, first), 0);
+        }
+        (level, levels) = (0, 1);
+    }
     // What is rendered to has a level, what is sampled has a first one and how many follow.
     let (mip_count_lod, surface_min_lod) = match role {
         Role::Target => (level, 0),
@@ -147,8 +161,8 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
     RenderSurfaceState {
         surface_type,
         surface_format: p.format,
-        width: shape.width_px - 1,
-        height: shape.height_px - 1,
+        width: size[0] - 1,
+        height: size[1] - 1,
         depth,
         minimum_array_element: first,
         render_target_view_extent: if renders || is_3d { count - 1 } else { 0 },
@@ -175,13 +189,16 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         number_of_multisamples: shape.samples.trailing_zeros(),
         // Depth and stencil have their samples next to each other.
         multisampled_surface_storage_format: l.msaa == Msaa::Interleaved,
-        resource_min_lod: p.min_lod,
+        resource_min_lod: if p.sees_blocks { 0.0 } else { p.min_lod },
         shader_channel_select_red: p.swizzle[0],
         shader_channel_select_green: p.swizzle[1],
         shader_channel_select_blue: p.swizzle[2],
         shader_channel_select_alpha: p.swizzle[3],
         mocs: u32::from(mocs(generation)),
-        surface_base_address: p.address,
+        surface_base_address: base.address,
+        // In units of four elements, to which levels and layers of blocks are aligned.
+        x_offset: base.offset_el[0] / 4,
+        y_offset: base.offset_el[1] / 4,
         auxiliary_surface_mode: auxiliary.unwrap_or(AuxiliarySurfaceMode::AuxNone),
         auxiliary_surface_base_address: in_state.map_or(0, |a| p.address + a.offset),
         auxiliary_surface_pitch: in_state
@@ -192,6 +209,35 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         clear_value_address_enable: clear.is_some(),
         clear_value_address: clear.unwrap_or(0),
         ..RenderSurfaceState::default()
+    }
+}
+
+/// Whether a format has the blocks of a compressed image as its texels (`BLOCK_TEXEL_VIEW_COMPATIBLE`).
+pub fn sees_blocks(layout: &Layout, f: Format) -> bool {
+    let texels = |f: Format| f.info().block.width_px * f.info().block.height_px;
+    texels(layout.desc().shape.format) > 1 && texels(f) == 1
+}
+
+/// Start of a surface: the address of a tile, and an element within it.
+struct Origin {
+    address: u64,
+    offset_el: [u32; 2],
+}
+
+impl Origin {
+    /// Start of a layer of a level, from which on it is a surface of its own. source: Mesa, isl.c (`isl_surf_get_uncompressed_surf`)
+    fn of_level(p: &Part<'_>, level: u32, layer: u32) -> Origin {
+        let l = p.layout;
+        let [x, y, _] = l.levels()[level as usize].origin_el;
+        let y = y + layer * l.qpitch_el;
+        let tile = l.tile_el();
+        let tile_bytes = u64::from(tile.w) * u64::from(tile.h) * u64::from(l.element_B());
+        let [column, row] = [x / tile.w, y / tile.h].map(u64::from);
+        let row_bytes = l.row_pitch_B * u64::from(tile.h);
+        Origin {
+            address: p.address + row * row_bytes + column * tile_bytes,
+            offset_el: [x % tile.w, y % tile.h],
+        }
     }
 }
 

@@ -206,61 +206,6 @@ fn colors(name: &'static str, samples: vk::SampleCountFlags, layers: u32, clear:
     })
 }
 
-/// Views whose smallest level of detail is not that of their first level.
-fn min_lod() -> Case {
-    let read = Shader::new("texture.comp").define("SAMPLER", "sampler2D").define("RESULT", "vec4");
-    let expr = "vec4(textureLod(t, p.xy, p.z).x, textureLod(t, p.xy, p.z).y, q.xy)";
-    let about = "levels of detail that a view allows";
-    Case::new("views/min_lod", about, vec![read.define("EXPR", expr)], |bench| {
-        const LEVELS: u32 = 5;
-        let spec = ImageSpec::sampled(vk::Format::R32G32_SFLOAT, Shape::D2, [16, 16, 1]);
-        let spec = spec.through(Transfer::Gpu).levels(LEVELS);
-        // Each level has its number.
-        let level = |level: u32| {
-            let [width, height, _] = spec.level_px(level);
-            let texel = [level as f32, 10.0 + level as f32];
-            let bytes = texel.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
-            bytes.repeat((width * height) as usize)
-        };
-        let image = bench.gpu.image_of(spec, &(0..LEVELS).map(level).collect::<Vec<_>>())?;
-        let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
-        let lods: Vec<f32> = (0..64).map(|k| k as f32 * 0.125 - 1.0).collect();
-        let p: Vec<f32> = lods.iter().flat_map(|&lod| [0.4, 0.6, lod, 0.0]).collect();
-        let mut outputs = Vec::new();
-        for (first, least) in [(0, 0.0), (0, 1.0), (0, 2.5), (1, 2.25), (2, 1.0), (1, 4.0)] {
-            let levels = [first, LEVELS - first];
-            let view = ViewSpec { levels, min_lod: Some(least), ..ViewSpec::whole(&spec) };
-            let view = bench.gpu.view(image.handle, &spec, view)?;
-            let linear = SamplerSpec::new(vk::Filter::LINEAR, edge);
-            let sampler = bench.gpu.sampler(linear)?;
-            let (at, q) = (bench.gpu.buffer(&p)?, bench.gpu.buffer(&p)?);
-            let r = bench.gpu.poisoned(p.len() * 4)?;
-            let kernel = bench
-                .gpu
-                .kernel(&bench.spirv[0])
-                .bind(Bind::Texture(view, sampler))
-                .storage(&[&at, &q, &r])
-                .build()?;
-            bench.gpu.run(&kernel, [1, 1, 1])?;
-            let read: Vec<f32> = r
-                .bytes()
-                .chunks_exact(16)
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect();
-            let last = (LEVELS - 1) as f32;
-            let right: Vec<f32> = lods
-                .iter()
-                .map(|lod| (lod.max(0.0) + first as f32).max(least).clamp(first as f32, last))
-                .collect();
-            let name = format!("from level {first}, at least {least}");
-            outputs.push(Output::cpu(&name, &read, &right, Rule::Abs(1.0 / 128.0)));
-        }
-        Ok(outputs)
-    })
-    .without_lavapipe()
-    .without_honeykrisp()
-}
-
 /// The cases.
 pub fn cases() -> Vec<Case> {
     use vk::SampleCountFlags as S;
@@ -277,6 +222,5 @@ pub fn cases() -> Vec<Case> {
         colors("samples_8", S::TYPE_8, 1, ZERO),
         colors("layers_zero", S::TYPE_1, 3, ZERO),
         colors("layers", S::TYPE_1, 3, SOME),
-        min_lod(),
     ]
 }

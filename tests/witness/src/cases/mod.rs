@@ -37,6 +37,7 @@ mod stages;
 mod subgroup;
 mod targets;
 mod texture;
+mod views;
 mod ycbcr;
 
 use crate::case::Case;
@@ -84,6 +85,7 @@ pub fn all() -> Vec<Case> {
         targets::cases(),
         passes::cases(),
         cleared::cases(),
+        views::cases(),
         sequences::cases(),
     ]
     .into_iter()

@@ -29,7 +29,7 @@ use crate::graphics::Causes;
 use crate::graphics::vertex::RECTANGLES;
 use crate::programs::Programs;
 use crate::states::{RECORDS, STATE_B, STATES, State, pack};
-use crate::surface::{Part, Role, channels, of_part};
+use crate::surface::{Part, Role, channels, of_part, sees_blocks};
 use crate::variant::Variant;
 
 /// A rectangle that a fragment program draws in the current rendering.
@@ -108,6 +108,7 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
         control: view.of.image.control_of(view.of.plane),
         address: view.of.addresses[view.of.plane],
         format: hw.number,
+        sees_blocks: sees_blocks(layout(&view.of), view.format),
         levels: [view.of.level, 1],
         layers: match view.shape {
             Shape::Array => view.layers,

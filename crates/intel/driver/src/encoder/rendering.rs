@@ -31,11 +31,13 @@ fn target(generation: Generation, a: &Attachment<Intel>) -> Result<RenderSurface
     let a = &a.image;
     let hw = format::hw(a.format)
         .ok_or_else(|| Error::unsupported(format!("colour attachments of {}", a.format)))?;
+    let layout = &a.image.planes[a.plane].layout;
     let part = Part {
-        layout: &a.image.planes[a.plane].layout,
+        layout,
         control: a.image.control_of(a.plane).or_else(|| of_clears.map(Control::of_colours)),
         address: a.addresses[a.plane],
         format: hw.number,
+        sees_blocks: surface::sees_blocks(layout, a.format),
         levels: [a.level, 1],
         layers: [a.layer, a.layers],
         cube: false,
