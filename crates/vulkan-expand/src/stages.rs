@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tepui_expand::tessellate::Tessellation;
 use tepui_expand::{Emission, Record};
 use tepui_ir::{Interp, IoLoc, PrimitiveKind};
+use tepui_passes::side_effects::writes_memory;
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::{Error, Result};
 
@@ -69,6 +70,11 @@ fn is_polygon(kind: PrimitiveKind) -> bool {
     matches!(kind, P::Triangles | P::Quads | P::TrianglesAdjacency)
 }
 
+/// Whether the hardware can run an evaluation shader as the vertex shader of a draw.
+fn is_drawn<B: ExpandBackend>(evaluation: &B::Shader) -> bool {
+    B::Encoder::VERTICES_WRITE_MEMORY || !writes_memory(evaluation.ir())
+}
+
 /// Locations that a fragment shader does not interpolate, a bit each.
 fn flat_inputs<S: ExpandShader>(fragment: Option<&S>) -> u64 {
     let mut flat = 0;
@@ -115,8 +121,11 @@ impl<B: ExpandBackend> Stages<B> {
                 }
                 _ => geometry.clone(),
             }),
-            // Something has to count and capture what the tessellator makes, or to draw its outlines.
-            (None, Some(t)) if emissions || is_outlined(t.how.output()) => {
+            // Something has to count and capture what the tessellator makes, to draw its outlines, or to draw vertices whose shader
+            // runs as a compute program.
+            (None, Some(t))
+                if emissions || is_outlined(t.how.output()) || !is_drawn::<B>(&t.evaluation) =>
+            {
                 Some(passed_on(&*t.evaluation, t.how.output(), outlines)?)
             }
             (None, Some(_)) => None,

@@ -193,6 +193,7 @@ impl Expander<Mali> for Encoder {
 
     const LANES: u32 = SUBGROUP_SIZE;
     const DRAWS_POLYGONS_WHOLE: bool = true;
+    const VERTICES_WRITE_MEMORY: bool = false;
 
     fn expansion(&mut self) -> &mut ExpandState<ExpandMemory> {
         &mut self.expansion
