@@ -105,8 +105,10 @@ fn modifier(arch: Arch, info: &ImageInfo) -> Result<Modifier> {
         }
         return Ok(known);
     }
-    // One-dimensional images have no columns to interleave.
-    if info.linear || info.image_type == vk::ImageType::_1D {
+    // One-dimensional images have no columns to interleave. A tile has 4×4 blocks of a block-compressed format but 16×16 texels of
+    // others, so that blocks are texels of the same layout only in rows.
+    let blocks_as_texels = info.flags.contains(vk::ImageCreateFlags::BLOCK_TEXEL_VIEW_COMPATIBLE);
+    if info.linear || info.image_type == vk::ImageType::_1D || blocks_as_texels {
         return Ok(Modifier::Linear);
     }
     Ok(compression(arch, info).map_or(Modifier::UInterleaved, Modifier::Afbc))
