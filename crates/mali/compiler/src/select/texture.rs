@@ -106,6 +106,8 @@ impl Select<'_> {
                 let word = self.texture_word(i, 2)?;
                 let levels = self.field(word, 16, 0x1f);
                 let levels = self.add_const(Opnd::val(levels), 1);
+                let kind = self.texture_word(i, 0)?;
+                let levels = self.unless_null(kind, levels);
                 self.set(s.result(i), &[Comp::Val(levels)]);
             }
             Op::ImageSamples => {
@@ -114,6 +116,8 @@ impl Select<'_> {
                 let ops = [Opnd::imm(1), Opnd::val(log).part(Swizzle::B00), Opnd::imm(0)];
                 let ops = [Opnd::val(self.in_register(ops[0])), ops[1], ops[2]];
                 let count = self.word(IsaOp::LSHIFT_OR_I32, &ops);
+                let kind = self.texture_word(i, 0)?;
+                let count = self.unless_null(kind, count);
                 self.set(s.result(i), &[Comp::Val(count)]);
             }
             _ => return Ok(false),
@@ -477,10 +481,17 @@ impl Select<'_> {
         self.word(IsaOp::RSHIFT_AND_I32, &[word, Opnd::imm(shift), Opnd::imm(mask)])
     }
 
+    /// A number that a descriptor holds less one; 0 of a null descriptor, all of whose words are 0, where the first has the type.
+    fn unless_null(&mut self, kind: Opnd, number: Val) -> Val {
+        let zero = Opnd::imm(0);
+        let inst = Isa::new(IsaOp::CSEL_U32).with(Condition::Eq);
+        self.def(inst, WORD, &[kind, zero, zero, Opnd::val(number)])
+    }
+
     /// Sizes, which descriptors hold less one in 16 bits each.
     fn image_size(&mut self, i: Inst, image: Image, args: &TexArgs) -> Result<()> {
         let s = self.s;
-        let sides = self.texture_word(i, 1)?;
+        let (kind, sides) = (self.texture_word(i, 0)?, self.texture_word(i, 1)?);
         let level = args.lod.map(|v| self.comp(v, 0)).filter(|c| *c != Comp::Const(0));
         let count = usize::from(image.dim.size_comps());
         let mut comps = Vec::new();
@@ -497,12 +508,13 @@ impl Select<'_> {
                 let inst = Isa::new(IsaOp::CSEL_U32).with(Condition::Gt);
                 side = self.def(inst, WORD, &[a, one, a, one]);
             }
-            comps.push(Comp::Val(side));
+            comps.push(Comp::Val(self.unless_null(kind, side)));
         }
         if image.array {
             let word = self.texture_word(i, 6)?;
             let less = self.word(IsaOp::U16_TO_U32, &[word.part(Swizzle::H00)]);
-            comps.push(Comp::Val(self.add_const(Opnd::val(less), 1)));
+            let layers = self.add_const(Opnd::val(less), 1);
+            comps.push(Comp::Val(self.unless_null(kind, layers)));
         }
         self.set(s.result(i), &comps);
         Ok(())
