@@ -81,6 +81,9 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_maintenance4", 2),
     ("VK_KHR_maintenance5", 1),
     ("VK_KHR_maintenance6", 1),
+    ("VK_KHR_maintenance7", 1),
+    ("VK_KHR_maintenance8", 1),
+    ("VK_KHR_maintenance9", 1),
     ("VK_KHR_multiview", 1),
     ("VK_KHR_pipeline_executable_properties", 1),
     ("VK_KHR_robustness2", 1),
@@ -90,13 +93,17 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
     ("VK_KHR_shader_integer_dot_product", 1),
+    ("VK_KHR_shader_maximal_reconvergence", 1),
+    ("VK_KHR_shader_quad_control", 1),
     ("VK_KHR_shader_subgroup_extended_types", 1),
     ("VK_KHR_shader_subgroup_rotate", 2),
+    ("VK_KHR_shader_subgroup_uniform_control_flow", 1),
     ("VK_KHR_shader_terminate_invocation", 1),
     ("VK_KHR_uniform_buffer_standard_layout", 1),
     ("VK_KHR_variable_pointers", 1),
     ("VK_KHR_vertex_attribute_divisor", 1),
     ("VK_KHR_vulkan_memory_model", 3),
+    ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
     ("VK_EXT_blend_operation_advanced", 2),
@@ -122,6 +129,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_line_rasterization", 1),
     ("VK_EXT_load_store_op_none", 1),
+    ("VK_EXT_map_memory_placed", 1),
     ("VK_EXT_multi_draw", 1),
     ("VK_EXT_mutable_descriptor_type", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
@@ -133,11 +141,13 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
+    ("VK_EXT_shader_object", 1),
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
     ("VK_EXT_shader_viewport_index_layer", 1),
     ("VK_EXT_subgroup_size_control", 2),
+    ("VK_EXT_texel_buffer_alignment", 1),
     ("VK_EXT_transform_feedback", 1),
     ("VK_EXT_vertex_attribute_divisor", 3),
     ("VK_EXT_vertex_input_dynamic_state", 2),
@@ -260,7 +270,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         max_combined_clip_and_cull_distances: 8,
         discrete_queue_priorities: 2,
         point_size_range: [1.0, 1024.0],
-        line_width_range: [1.0, 7.0],
+        line_width_range: [1.0, 8.0 - 1.0 / 16.0],
         point_size_granularity: 1.0 / 16.0,
         line_width_granularity: 1.0 / 16.0,
         strict_lines: FALSE,
@@ -315,6 +325,7 @@ fn features() -> vk::PhysicalDeviceFeatures {
         wide_lines,
         shader_int64,
         shader_int16,
+        shader_resource_min_lod,
         image_cube_array,
         sampler_anisotropy,
         texture_compression_bc,
@@ -426,6 +437,23 @@ fn feature_chain(chip: &Chip) -> Answers {
     unsafe {
         answer! { a,
             PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+            PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
+            PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
+            PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
+            PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
+            PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
+            PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR {
+                shader_subgroup_uniform_control_flow,
+            }
+            PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
+                workgroup_memory_explicit_layout,
+                workgroup_memory_explicit_layout_scalar_block_layout,
+                workgroup_memory_explicit_layout_8bit_access,
+                workgroup_memory_explicit_layout_16bit_access,
+            }
+            PhysicalDeviceMapMemoryPlacedFeaturesEXT { memory_map_placed, memory_unmap_reserve }
+            PhysicalDeviceShaderObjectFeaturesEXT { shader_object }
+            PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
             PhysicalDeviceCustomBorderColorFeaturesEXT {
                 custom_border_colors, custom_border_color_without_format,
             }
@@ -435,6 +463,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
             PhysicalDeviceExtendedDynamicState2FeaturesEXT {
                 extended_dynamic_state2, extended_dynamic_state2_logic_op,
+                extended_dynamic_state2_patch_control_points,
             }
             PhysicalDeviceExtendedDynamicState3FeaturesEXT {
                 extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
@@ -591,6 +620,27 @@ fn property_chain(chip: &Chip) -> Answers {
         });
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
             max_multi_draw_count: MAX_INDIRECT_DRAWS,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMaintenance7PropertiesKHR {
+            max_descriptor_set_total_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_total_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: MAX_DYNAMIC,
+            max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMaintenance9PropertiesKHR {
+            default_vertex_attribute_value: vk::DefaultVertexAttributeValueKHR::ZERO_ZERO_ZERO_ZERO,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceMapMemoryPlacedPropertiesEXT {
+            min_placed_memory_map_alignment: crate::kernel::PAGE_B,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceShaderObjectPropertiesEXT {
+            shader_binary_uuid: cache_uuid(chip),
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceRobustness2PropertiesKHR {
