@@ -73,7 +73,7 @@ impl Cx<'_> {
                 let bit = self.alu(Op::IShl, &[one, lane])?;
                 let below = self.alu(Op::ISub, &[bit, one])?;
                 let m = match op {
-                    Some(GroupOperation::Reduce) => self.u32(u32::MAX),
+                    Some(GroupOperation::Reduce) => self.lanes()?,
                     Some(GroupOperation::InclusiveScan) => self.alu(Op::IOr, &[below, bit])?,
                     Some(GroupOperation::ExclusiveScan) => below,
                     op => return self.unsupported(format!("group operation {op:?}")),
@@ -87,6 +87,8 @@ impl Cx<'_> {
             }
             S::GroupNonUniformBallotFindMSB => {
                 let b = self.ballot_word(1)?;
+                let lanes = self.lanes()?;
+                let b = self.alu(Op::IAnd, &[b, lanes])?;
                 self.alu(Op::UFindMsb, &[b])?
             }
             S::GroupNonUniformShuffle => self.lane_op(Op::Shuffle, 1)?,
@@ -174,6 +176,16 @@ impl Cx<'_> {
             return self.invalid("a ballot has four 32-bit components");
         }
         Ok(self.extract(b, 0))
+    }
+
+    /// The bits of a ballot that stand for lanes: those above the size of the sub-group do not count.
+    fn lanes(&mut self) -> Result<Value> {
+        let size = self.builtin(Builtin::SubgroupSize, Type::B32);
+        let (one, two) = (self.u32(1), self.u32(2));
+        let last = self.alu(Op::ISub, &[size, one])?;
+        // Of 32 lanes nothing is left of the bit above the last one.
+        let above = self.alu(Op::IShl, &[two, last])?;
+        self.alu(Op::ISub, &[above, one])
     }
 
     fn bit_of(&mut self, word: Value, n: Value) -> Result<Value> {

@@ -1,4 +1,4 @@
-//! Masks of lanes and scans of sub-groups of several sizes, against values from the definitions of SPIR-V.
+//! Masks of lanes, ballots and scans of sub-groups of several sizes, against values from the definitions of SPIR-V.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -18,10 +18,10 @@ const MASKS: [BuiltIn; 5] = [
     BuiltIn::SubgroupLtMask,
 ];
 
-/// Double words that each invocation stores: the first word of each mask, and a scan.
-const WORDS: u32 = MASKS.len() as u32 + 1;
+/// Double words that each invocation stores: the first word of each mask, a scan, and the number of bits and the highest one of a ballot.
+const WORDS: u32 = MASKS.len() as u32 + 3;
 
-/// A shader whose 32 invocations store their masks of lanes, and the exclusive sum of `number`.
+/// A shader whose 32 invocations store their masks of lanes, the exclusive sum of `number`, and what there is of lanes in a ballot of ones.
 fn module(number: f32) -> Vec<u32> {
     let mut b = Builder::new();
     b.set_version(1, 3);
@@ -70,6 +70,11 @@ fn module(number: f32) -> Vec<u32> {
         values.push(b.composite_extract(uint, None, all, [0]).unwrap());
     }
     values.push(b.bitcast(uint, None, sum).unwrap());
+    let ones = b.constant_bit32(uint, u32::MAX);
+    let ballot = b.constant_composite(vec4, [ones; 4]);
+    let reduce = GroupOperation::Reduce;
+    values.push(b.group_non_uniform_ballot_bit_count(uint, None, scope, reduce, ballot).unwrap());
+    values.push(b.group_non_uniform_ballot_find_msb(uint, None, scope, ballot).unwrap());
     for (k, value) in (0..).zip(values) {
         let k = b.constant_bit32(uint, k);
         let at = b.i_add(uint, None, first, k).unwrap();
@@ -85,7 +90,7 @@ fn module(number: f32) -> Vec<u32> {
     b.module().assemble()
 }
 
-/// The masks of a lane, and the bits of its sum.
+/// The masks of a lane, the bits of its sum, the number of lanes and the last one.
 fn expected(number: f32, lane: u32, size: u32) -> [u32; WORDS as usize] {
     let lanes = |is_in: &dyn Fn(u32) -> bool| (0..size).filter(|&n| is_in(n)).map(|n| 1 << n).sum();
     [
@@ -95,6 +100,8 @@ fn expected(number: f32, lane: u32, size: u32) -> [u32; WORDS as usize] {
         lanes(&|n| n <= lane),
         lanes(&|n| n < lane),
         (0..lane).fold(0.0, |sum, _| sum + number).to_bits(),
+        size,
+        size - 1,
     ]
 }
 

@@ -2,14 +2,15 @@
 //! compares the buffers.
 //!
 //! Each case is a test on each driver: `m1::CASE` (Honeykrisp on the virtual M1), `skl::CASE` (Mesa's ANV on the virtual Skylake),
-//! `tepui::CASE`, `tepui-skl::CASE` and `tepui-tgl::CASE` (Tepui's own driver on the virtual M1, Skylake and Tiger Lake), and for the
-//! groups of [`MALI_GROUPS`] `tepui-mali-g610::CASE` and `tepui-mali-g57::CASE` (on the virtual Mali GPUs). One in four
-//! is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if the variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If
+//! `tepui::CASE`, `tepui-skl::CASE`, `tepui-tgl::CASE`, `tepui-mali-g610::CASE` and `tepui-mali-g57::CASE` (Tepui's own driver on the
+//! virtual M1, Skylake, Tiger Lake, Mali-G610 and Mali-G57). One in four is `tgl::CASE`, too (ANV on the virtual Tiger Lake), or all if
+//! the variable `TEPUI_WITNESS_TIGER_LAKE` is `all`. If
 //! `TEPUI_WITNESS_MALI` is set, cases are a test `mali::CASE` more (Mesa's PanVK on the virtual Mali-G610, all of it arm64 programs):
 //! one in eight if it is `slice`, the long ones only if it is `all`.
 //!
 //! Tepui's driver runs some groups in other ways, too, such as `tepui-skl-libraries::CASE`: cases that draw with pipelines linked from
-//! libraries, with dynamic state, and with shader objects; some groups on a render node, through ioctls; on Intel's GPUs some with
+//! libraries, with dynamic state, and with shader objects; on the M1 and Intel's GPUs some groups on a render node, through ioctls; on
+//! Intel's GPUs some with
 //! images in the layouts of attachments, in which they are compressed; on all some without compressed images; on the M1 and the Mali GPUs
 //! some with draws in small pieces; and on the Mali-G610 some with a small heap of the tiler.
 //!
@@ -70,68 +71,8 @@ const DRAWN: &[&str] = &[
     "target",
 ];
 
-/// Groups that Tepui's driver runs on the virtual Mali GPUs.
-const MALI_GROUPS: &[&str] = &[
-    "algorithms",
-    "atomics",
-    "blend",
-    "blend_advanced",
-    "blocks",
-    "border",
-    "codecs",
-    "commands",
-    "compiled",
-    "compression",
-    "control",
-    "convert",
-    "copy",
-    "depth",
-    "draws",
-    "f16",
-    "f32",
-    "fetch",
-    "fetch_copied",
-    "filter",
-    "format",
-    "fragment",
-    "gather",
-    "geometry",
-    "gradient",
-    "i16",
-    "i32",
-    "i64",
-    "i8",
-    "image",
-    "level",
-    "logic",
-    "many",
-    "mask",
-    "memory",
-    "occlusion",
-    "offset",
-    "passes",
-    "queries",
-    "query",
-    "reduction",
-    "samples",
-    "sequences",
-    "shadow",
-    "shape",
-    "shape_filter",
-    "stages",
-    "stencil",
-    "subgroup",
-    "target",
-    "texel_buffer",
-    "texel_words",
-    "texture",
-    "u16",
-    "u32",
-    "u64",
-    "u8",
-    "view",
-    "ycbcr",
-];
+/// Groups that Tepui's driver does not run on the virtual Mali GPUs: it has no sparse resources there.
+const NOT_ON_OWN_MALI: &[&str] = &["sparse"];
 
 /// Groups that Tepui's driver runs on a render node, too.
 const ON_A_NODE: &[&str] = &["algorithms", "blend", "commands", "draws", "passes", "ycbcr"];
@@ -458,24 +399,8 @@ fn own_drivers(group: &str) -> Vec<Driver> {
     let mut drivers = Vec::new();
     for gpu in OwnGpu::ALL {
         let mut push = |variant| drivers.push(Driver::Tepui(gpu, variant));
-        let groups = match gpu {
-            OwnGpu::MaliG610 | OwnGpu::MaliG57 => Some(MALI_GROUPS),
-            _ => None,
-        };
-        if let Some(groups) = groups {
-            if groups.contains(&group) {
-                push(Variant::Whole);
-            }
-            if IN_PIECES.contains(&group) {
-                push(Variant::Pieces);
-            }
-            if COMPRESSED.contains(&group) {
-                push(Variant::Uncompressed);
-            }
-            // Job managers have no handler of a full heap.
-            if gpu == OwnGpu::MaliG610 && FILLING_THE_HEAP.contains(&group) {
-                push(Variant::SmallHeap);
-            }
+        let is_mali = matches!(gpu, OwnGpu::MaliG610 | OwnGpu::MaliG57);
+        if is_mali && NOT_ON_OWN_MALI.contains(&group) {
             continue;
         }
         push(Variant::Whole);
@@ -484,17 +409,21 @@ fn own_drivers(group: &str) -> Vec<Driver> {
                 .into_iter()
                 .for_each(&mut push);
         }
-        if ON_A_NODE.contains(&group) {
+        if ON_A_NODE.contains(&group) && !is_mali {
             push(Variant::Node);
         }
-        if COMPRESSED_ON_INTEL.contains(&group) && gpu != OwnGpu::M1 {
+        if COMPRESSED_ON_INTEL.contains(&group) && gpu != OwnGpu::M1 && !is_mali {
             push(Variant::Layouts);
         }
         if COMPRESSED.contains(&group) {
             push(Variant::Uncompressed);
         }
-        if gpu == OwnGpu::M1 && IN_PIECES.contains(&group) {
+        if (gpu == OwnGpu::M1 || is_mali) && IN_PIECES.contains(&group) {
             push(Variant::Pieces);
+        }
+        // Job managers have no handler of a full heap.
+        if gpu == OwnGpu::MaliG610 && FILLING_THE_HEAP.contains(&group) {
+            push(Variant::SmallHeap);
         }
     }
     drivers

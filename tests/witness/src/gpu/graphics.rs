@@ -28,6 +28,17 @@ impl Gpu {
         state: &State,
         binds: &[Bind<'_>],
     ) -> Result<Graphics> {
+        let needed = [
+            (state.negative_one_to_one, ash::ext::depth_clip_control::NAME),
+            (state.depth_clip.is_some(), ash::ext::depth_clip_enable::NAME),
+            (state.provoking_last, ash::ext::provoking_vertex::NAME),
+            (state.line_mode.is_some(), ash::ext::line_rasterization::NAME),
+            (state.bias_of_unorm, ash::ext::depth_bias_control::NAME),
+            (!state.sample_places.is_empty(), ash::ext::sample_locations::NAME),
+        ];
+        for (_, name) in needed.into_iter().filter(|(is_needed, _)| *is_needed) {
+            self.require(name)?;
+        }
         let mut descriptors = Descriptors::default();
         binds.iter().for_each(|&bind| descriptors.push(vec![bind]));
         let set_layout = descriptors.layout(self, vk::ShaderStageFlags::ALL_GRAPHICS)?;
@@ -127,7 +138,6 @@ impl Gpu {
             .viewports(&state.viewports)
             .scissors(&state.scissors);
         if state.negative_one_to_one {
-            self.require(ash::ext::depth_clip_control::NAME)?;
             viewport = viewport.push_next(&mut control);
         }
         let [constant, clamp, slope] = state.depth_bias.unwrap_or_default();
@@ -151,23 +161,19 @@ impl Gpu {
             .depth_bias_slope_factor(slope)
             .line_width(state.line_width);
         if state.depth_clip.is_some() {
-            self.require(ash::ext::depth_clip_enable::NAME)?;
             raster = raster.push_next(&mut clip);
         }
         if state.provoking_last {
-            self.require(ash::ext::provoking_vertex::NAME)?;
             raster = raster.push_next(&mut provoking);
         }
         if state.rasterization_stream != 0 {
             raster = raster.push_next(&mut stream);
         }
         if state.line_mode.is_some() {
-            self.require(ash::ext::line_rasterization::NAME)?;
             raster = raster.push_next(&mut line);
         }
         let mut unit = unorm_bias();
         if state.bias_of_unorm {
-            self.require(ash::ext::depth_bias_control::NAME)?;
             raster = raster.push_next(&mut unit);
         }
         let masks = [state.sample_mask];
@@ -183,7 +189,6 @@ impl Gpu {
             .alpha_to_coverage_enable(state.alpha_to_coverage)
             .alpha_to_one_enable(state.alpha_to_one);
         if !list.is_empty() {
-            self.require(ash::ext::sample_locations::NAME)?;
             samples = samples.push_next(&mut places);
         }
         let (compare, write) = state.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
