@@ -50,5 +50,6 @@ pub use lists::{PartWords, SumsWords};
 pub use memory::SharedMemory;
 pub use order::{ListSource, ListWords, Order};
 pub use program::Program;
+pub use stages::inputs_with;
 pub use state::ExpandState;
 pub use statistics::{AddWords, CountDrawsWords, CountThreadsWords, CountedWords, count_fragments};

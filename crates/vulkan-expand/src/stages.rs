@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tepui_expand::tessellate::Tessellation;
 use tepui_expand::{Emission, Record};
-use tepui_ir::{Interp, IoLoc, PrimitiveKind};
+use tepui_ir::{Interp, IoLoc, PrimitiveKind, Shader};
 use tepui_passes::side_effects::writes_memory;
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::{Error, Result};
@@ -75,17 +75,17 @@ fn is_drawn<B: ExpandBackend>(evaluation: &B::Shader) -> bool {
     B::Encoder::VERTICES_WRITE_MEMORY || !writes_memory(evaluation.ir())
 }
 
-/// Locations that a fragment shader does not interpolate, a bit each.
-fn flat_inputs<S: ExpandShader>(fragment: Option<&S>) -> u64 {
-    let mut flat = 0;
-    let Some(fragment) = fragment else { return flat };
-    for input in fragment.ir().inputs.iter().filter(|i| i.slot.interp == Interp::Flat) {
+/// Locations that a fragment shader interpolates in a way, a bit each.
+#[must_use]
+pub fn inputs_with(fragment: &Shader, interp: Interp) -> u64 {
+    let mut found = 0;
+    for input in fragment.inputs.iter().filter(|i| i.slot.interp == interp) {
         if let IoLoc::Location(first) = input.slot.loc {
             let all = (u32::from(first)..64).take(input.locations as usize);
-            flat |= all.fold(0, |all, l| all | 1u64 << l);
+            found |= all.fold(0, |all, l| all | 1u64 << l);
         }
     }
-    flat
+    found
 }
 
 impl<B: ExpandBackend> Stages<B> {
@@ -104,8 +104,10 @@ impl<B: ExpandBackend> Stages<B> {
                 Some(Tessellated { control, evaluation, how })
             }
         };
+        let fragment = state.bound.fragment.as_deref();
+        let flat = fragment.map_or(0, |f| inputs_with(f.ir(), Interp::Flat));
         let outlines = match B::Encoder::DRAWS_POLYGONS_WHOLE {
-            true => outlines(&state.graphics, flat_inputs(state.bound.fragment.as_deref())),
+            true => outlines(&state.graphics, flat),
             false => None,
         };
         let is_outlined = |kind| outlines.is_some() && is_polygon(kind);

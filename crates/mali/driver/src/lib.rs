@@ -60,7 +60,7 @@ use graphics::blend::Blending;
 use image::Image;
 use kernel::{Bo, Kernel};
 use query::Queries;
-use shader::{Key, Shader};
+use shader::Shader;
 use space::Window;
 
 pub use kernel::chip;
@@ -306,14 +306,16 @@ impl Backend for Mali {
         state: &GraphicsState,
         _optimise: bool,
     ) -> Result<()> {
-        let views = Key { several_views: state.view_mask != 0, ..Key::default() };
         // Vertices of expanded draws are those of programs that follow from the last stage.
         let expands = !stages.expanded.is_empty()
             || stages.control.is_some()
             || stages.geometry.is_some()
             || stages.vertex.is_some_and(|v| v.writes_memory)
             || stages.fragment.is_some_and(|f| f.reads_primitive);
-        let vertex = stages.vertex.filter(|_| !expands).map(|v| v.of(views)).transpose()?;
+        let vertex = stages.vertex.filter(|_| !expands);
+        let several_views = state.view_mask != 0;
+        let vertex =
+            vertex.map(|v| v.of(v.vertex_key(stages.fragment, several_views))).transpose()?;
         let clips = vertex.map_or(Ok(Clips::default()), |v| v.vertex().map(|info| info.clips))?;
         if let Some(fragment) = stages.fragment.filter(|_| !state.discard) {
             let blending = Blending::new(state, &state.colour_formats)?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use tepui_expand::{Expansion, pull};
 use tepui_format::Format;
-use tepui_ir::{Attrs, Builtin, IoLoc, Op, ResKind, Shader as Ir, Stage};
+use tepui_ir::{Attrs, Builtin, Interp, IoLoc, Op, ResKind, Shader as Ir, Stage};
 use tepui_mali_compiler::interface::PUSHED_WORDS;
 use tepui_mali_compiler::{
     Binding, Clips, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
@@ -258,6 +258,8 @@ pub struct Key {
     pub several_views: bool,
     /// Vertices: the first instance of attributes is in memory.
     pub adds_first_instance: bool,
+    /// Vertices that were not linked: locations that fragments interpolate linearly on the screen, a bit each.
+    pub linear: u64,
     /// Fragments: the program runs for each sample.
     pub per_sample: bool,
     /// Fragments: blending that the program does.
@@ -290,6 +292,24 @@ fn attributes(ir: &Ir) -> u32 {
     all
 }
 
+/// Interpolates outputs of a vertex shader as fragments do, whatever it says itself: linearly on the screen at these locations. The
+/// hardware interpolates in perspective alone, so that a vertex shader has to multiply them.
+fn interpolate(ir: &mut Ir, linear: u64) {
+    let mut outputs = Vec::new();
+    ir.walk(|s, _, i| {
+        if let (Op::StoreOutput, Attrs::Io(slot)) = (s.insts[i].op, s.insts[i].attrs) {
+            outputs.push((i, slot));
+        }
+    });
+    for (i, mut slot) in outputs {
+        if let IoLoc::Location(n) = slot.loc {
+            let is_linear = linear.checked_shr(n.into()).is_some_and(|bits| bits & 1 != 0);
+            slot.interp = if is_linear { Interp::Linear } else { Interp::Smooth };
+            ir.insts[i].attrs = Attrs::Io(slot);
+        }
+    }
+}
+
 /// A shader.
 pub struct Shader {
     /// Weak, as the device owns shaders too.
@@ -309,6 +329,8 @@ pub struct Shader {
     reads_attachments: bool,
     /// Attributes that a vertex shader reads, a bit for each location.
     pub attributes: u32,
+    /// Locations that a fragment shader interpolates linearly on the screen, a bit each.
+    linear: u64,
     only: OnceLock<Arc<Variant>>,
     /// Programs for state.
     others: Variants<Key, Arc<Variant>>,
@@ -367,6 +389,10 @@ impl Shader {
         let writes_memory =
             stage == Stage::Vertex && tepui_passes::side_effects::writes_memory(&ir);
         let attributes = if stage == Stage::Vertex { attributes(&ir) } else { 0 };
+        let linear = match stage {
+            Stage::Fragment => tepui_vulkan_expand::inputs_with(&ir, Interp::Linear),
+            _ => 0,
+        };
         let shader = Shader {
             device,
             ir,
@@ -379,6 +405,7 @@ impl Shader {
             robust,
             reads_attachments,
             attributes,
+            linear,
             only: OnceLock::new(),
             others: Variants::default(),
             writes_memory,
@@ -480,6 +507,9 @@ impl Shader {
         if key.several_views {
             tepui_passes::multiview::run(&mut ir);
         }
+        if ir.info.stage == Stage::Vertex && !ir.info.linked {
+            interpolate(&mut ir, key.linear);
+        }
         ir.info.per_sample |= key.per_sample;
         if key.counts {
             tepui_vulkan_expand::count_fragments(&mut ir);
@@ -511,6 +541,12 @@ impl Shader {
             addresses: pushed::addresses(&v.fau, layout, dynamic),
             ..v
         })
+    }
+
+    /// The state of a vertex shader whose vertices a fragment shader reads.
+    pub fn vertex_key(&self, fragment: Option<&Shader>, several_views: bool) -> Key {
+        let linear = fragment.filter(|_| !self.ir.info.linked).map_or(0, |f| f.linear);
+        Key { several_views, linear, ..Key::default() }
     }
 
     /// The program for the usual state.

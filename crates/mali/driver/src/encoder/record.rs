@@ -39,7 +39,7 @@ impl Encoder {
     ) -> Result<()> {
         let Some(shader) = state.bound.vertex.clone() else { return Ok(()) };
         let several_views = state.rendering.as_ref().is_some_and(|r| r.view_mask != 0);
-        let key = Key { several_views, ..Key::default() };
+        let key = shader.vertex_key(state.bound.fragment.as_deref(), several_views);
         let adds_first_instance = matches!(draw, Draw::Indirect { .. })
             && has_instances(&state.graphics, shader.attributes);
         let vertex = shader.of(Key { adds_first_instance, ..key })?;
