@@ -68,7 +68,9 @@ impl Select<'_> {
         let mut out = Vec::with_capacity(all.len());
         for c in all {
             out.push(match c {
-                Comp::Val(v) => {
+                // Special words differ between lanes: the number of the lane.
+                Comp::Val(_) | Comp::Uniform(Fixed::Special(..)) => {
+                    let v = self.register(c);
                     let inst = Isa::new(IsaOp::CLPER_I32).with(operation);
                     Comp::Val(self.def(inst, WORD, &[Opnd::val(v), lane]))
                 }
