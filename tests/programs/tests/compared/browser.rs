@@ -93,6 +93,8 @@ pub fn arguments(
     command.args(["--disable-vulkan-surface", "--ignore-gpu-blocklist", "--disable-gpu-watchdog"]);
     command.args(["--allow-file-access-from-files", "--hide-scrollbars", "--timeout=250000"]);
     command.args(["--enable-logging=stderr", "--force-color-profile=srgb"]);
+    // The picture is not taken before all tiles of the page are drawn.
+    command.arg("--run-all-compositor-stages-before-draw");
     command.arg(format!("--window-size={width},{height}"));
     command.arg(format!("--user-data-dir={}", directory.join("profile").display()));
     command.arg(format!("--screenshot={}", directory.join("picture.png").display()));
