@@ -88,7 +88,7 @@ fn lanes_differ_in_their_numbers() {
         let mut memory = Memory::default();
         memory.buffers.insert((0, 0, 0), vec![0; 128]);
         Model::new(chip).execute(&program, &first, &mut memory, [1, 1, 1]).expect("it runs");
-        let lanes: Vec<u8> = (0..32u32).flat_map(|n| (n % 16 ^ 1).to_le_bytes()).collect();
+        let lanes: Vec<u8> = (0..32u32).flat_map(|n| ((n % 16) ^ 1).to_le_bytes()).collect();
         assert_eq!(memory.buffers[&(0, 0, 0)], lanes);
     }
 }
