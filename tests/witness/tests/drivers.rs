@@ -429,13 +429,6 @@ fn own_drivers(group: &str) -> Vec<Driver> {
     drivers
 }
 
-/// Whether a case is known to fail on a driver with a count that depends on the pieces: subgroups of the Mali GPUs are those of compute and
-/// fragment shaders, so invocations of other stages see those of their piece.
-fn is_unlike_in_pieces(driver: Driver, case: &str) -> bool {
-    let Driver::Tepui(gpu, Variant::Pieces) = driver else { return false };
-    gpu != OwnGpu::M1 && case.starts_with("stages/subgroup_")
-}
-
 /// Whether libtest's arguments select a test.
 fn selected(arguments: &Arguments, name: &str) -> bool {
     let matches =
@@ -462,7 +455,6 @@ fn main() -> ExitCode {
         }
         let mut reference = false;
         let mut drivers = own_drivers(&group_of(&name));
-        drivers.retain(|d| !is_unlike_in_pieces(*d, &name));
         drivers.push(Driver::Skylake);
         if case.on_honeykrisp {
             drivers.push(Driver::M1);
