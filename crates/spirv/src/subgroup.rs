@@ -85,12 +85,7 @@ impl Cx<'_> {
                 let b = self.ballot_word(1)?;
                 self.alu(Op::FindLsb, &[b])?
             }
-            S::GroupNonUniformBallotFindMSB => {
-                let b = self.ballot_word(1)?;
-                let lanes = self.lanes()?;
-                let b = self.alu(Op::IAnd, &[b, lanes])?;
-                self.alu(Op::UFindMsb, &[b])?
-            }
+            S::GroupNonUniformBallotFindMSB => self.last_of_ballot()?,
             S::GroupNonUniformShuffle => self.lane_op(Op::Shuffle, 1)?,
             S::GroupNonUniformShuffleXor => self.lane_op(Op::ShuffleXor, 1)?,
             S::GroupNonUniformShuffleUp => self.lane_op(Op::ShuffleUp, 1)?,
@@ -176,6 +171,13 @@ impl Cx<'_> {
             return self.invalid("a ballot has four 32-bit components");
         }
         Ok(self.extract(b, 0))
+    }
+
+    /// The last lane of a ballot.
+    fn last_of_ballot(&mut self) -> Result<Value> {
+        let (b, lanes) = (self.ballot_word(1)?, self.lanes()?);
+        let b = self.alu(Op::IAnd, &[b, lanes])?;
+        self.alu(Op::UFindMsb, &[b])
     }
 
     /// The bits of a ballot that stand for lanes: those above the size of the sub-group do not count.
