@@ -58,6 +58,14 @@ pub struct Table {
     pub units: &'static [Unit],
 }
 
+impl Table {
+    /// The units for which a condition holds.
+    pub(crate) fn units_where(&self, holds: impl Fn(&Unit) -> bool) -> UnitSet {
+        let units = self.units.iter().enumerate().filter(|(_, unit)| holds(unit));
+        units.fold(0, |set, (unit, _)| set | 1 << unit)
+    }
+}
+
 /// Effect of a command on caches and on work in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {

@@ -261,11 +261,10 @@ fn weaker(table: &'static Table, event: Event) -> Vec<(String, Option<Event>)> {
         Event::Poll(_) => vec![("poll".to_owned(), None)],
         Event::Wait(_) => vec![("wait".to_owned(), None)],
         Event::Finish => {
-            let units = table.units.iter().enumerate().filter(|(_, unit)| !unit.posted);
-            let units = units.fold(0, |set, (unit, _)| set | 1 << unit);
+            let wait = Event::Wait(table.units_where(|unit| !unit.posted));
             vec![
                 ("wait and finish flushes".to_owned(), None),
-                ("finish flushes".to_owned(), Some(Event::Wait(units))),
+                ("finish flushes".to_owned(), Some(wait)),
             ]
         }
     }

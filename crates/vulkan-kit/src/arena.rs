@@ -110,7 +110,7 @@ impl<T: Mapped> Arena<T> {
     /// Gives back bytes that were withheld.
     ///
     /// # Safety
-    /// As many were [withheld](Arena::withhold) of the last chunk.
+    /// The bytes were [withheld](Arena::withhold) of the last chunk.
     pub unsafe fn give_back(&mut self, withheld: u64) {
         self.left += withheld;
     }

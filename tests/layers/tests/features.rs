@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// What is built before the tests of the workspace are: by the README's first command, and by `tools/test`.
+/// Packages that are built before the tests of the workspace: by the README's first command, and by `tools/test`.
 const BUILT: &[&[&str]] = &[&["tepui-demo"], &["tepui", "tepui-shim", "tepui-programs"]];
 
 /// Crates with another set in the tests, with few others that depend on them.

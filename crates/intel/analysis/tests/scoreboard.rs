@@ -189,7 +189,7 @@ fn compilers_differ_about_accumulators_and_parts_of_registers() {
     assert_eq!(by(Rules::COMMON, &[even, send(10, 2, token(3, Token::Set))]), 1);
 }
 
-/// A store reads g2 and g20; the next turn of a loop loads g2, and adds to it once it is there.
+/// A message reads g2; the next one loads g2, and an instruction adds to it once it is there.
 #[test]
 fn compilers_differ_about_payloads_of_one_function() {
     let store = send(30, 2, token(4, Token::Set));

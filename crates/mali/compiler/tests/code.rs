@@ -56,43 +56,6 @@ fn arrays_are_added() {
     assert_eq!(program.program.preload, 1 << (60 - 48));
 }
 
-/// Stores the number of the neighbour of each lane.
-const NEIGHBOUR: &str = "shader compute \"main\" {
-  workgroup_size 32 1 1
-  resource storage_buffer set 0 binding 0 count 1 2d float \"\"
-  body {
-    %0:b32 = const[0x0]
-    %1:b32 = const[0x1]
-    %2:b32 = const[0x2]
-    %3:b32x3 = load_builtin[global_invocation_id]
-    %4:b32 = extract[0] %3
-    %5:b64 = descriptor[@r0] %0
-    %6:b32 = ishl %4, %2
-    %7:b32 = load_builtin[subgroup_invocation_id]
-    %8:b32 = shuffle_xor %7, %1
-    store_buffer[align 4] %5, %6, %8
-    yield
-  }
-}
-";
-
-/// The number of a lane is a word that instructions read as they read uniforms, but each lane has its own.
-#[test]
-fn lanes_differ_in_their_numbers() {
-    let mut s = tepui_ir::parse(NEIGHBOUR).expect("valid text");
-    let first = s.clone();
-    let compiler = Valhall::new(options());
-    compiler.prepare(&mut s);
-    let program = compiler.compile(&s).expect("a program");
-    for chip in CHIPS {
-        let mut memory = Memory::default();
-        memory.buffers.insert((0, 0, 0), vec![0; 128]);
-        Model::new(chip).execute(&program, &first, &mut memory, [1, 1, 1]).expect("it runs");
-        let lanes: Vec<u8> = (0..32u32).flat_map(|n| ((n % 16) ^ 1).to_le_bytes()).collect();
-        assert_eq!(memory.buffers[&(0, 0, 0)], lanes);
-    }
-}
-
 /// Clients may dispatch it, and the hardware executes a program until an instruction ends it.
 #[test]
 fn a_program_without_instructions_ends() {
@@ -193,6 +156,17 @@ fn words_of_uniform_buffers_follow_those_of_the_driver() {
     let mut words = program.fau;
     words.retain(|w| !matches!(w, FauWord::Address { .. } | FauWord::Unused));
     assert_eq!(words, [driver, buffer]);
+}
+
+/// The number of a lane is a word that instructions read as they read uniforms, but each lane has its own.
+#[test]
+fn lanes_differ_in_their_numbers() {
+    let neighbour = "    %6:b32 = const[0x1]
+    %7:b32 = load_builtin[subgroup_invocation_id]
+    %8:b32 = shuffle_xor %7, %6
+    store_buffer[align 4] %5, %3, %8";
+    let lanes: Vec<u32> = (0..16).map(|n| n ^ 1).collect();
+    assert_eq!(run(neighbour, &[], &[], 16, options()), lanes);
 }
 
 /// Each invocation stores four words from its own on; the last ones are past the end.

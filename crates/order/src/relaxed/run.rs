@@ -109,10 +109,8 @@ impl RelaxedRun {
         self.end_command();
         match event {
             Event::Wait(units) => {
-                let posted = |&(_, unit): &(usize, &crate::Unit)| unit.posted && !unit.last;
-                let posted = self.table.units.iter().enumerate().filter(posted);
-                let posted = posted.fold(0, |set, (unit, _)| set | 1 << unit);
-                self.wait(Until::Units(units & !posted));
+                let waited = self.table.units_where(|unit| !unit.posted || unit.last);
+                self.wait(Until::Units(units & waited));
             }
             Event::Finish => self.wait(Until::Empty),
             Event::Poll(address) => self.wait(Until::Written(address)),
