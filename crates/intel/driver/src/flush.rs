@@ -233,6 +233,13 @@ pub fn controls(
             c.command_streamer_stall_enable = true;
             c.stall_at_pixel_scoreboard = generation == Generation::Gen9;
         }
+        // Wa_14010840176: the first level of constants is invalidated by a flush of the data port's pipeline, the L3's part with
+        // the state. source: Mesa, iris_state.c, `iris_emit_raw_pipe_control`
+        if generation == Generation::Gen12 && starts.contains(Flush::CONSTANTS) {
+            c.constant_cache_invalidation_enable = false;
+            c.hdc_pipeline_flush_enable = true;
+            c.state_cache_invalidation_enable = true;
+        }
         all.push(c);
     }
     (all, later)
@@ -364,5 +371,12 @@ mod tests {
         let (all, later) = controls(Generation::Gen12, Some(Mode::Compute), bits, 64);
         assert_eq!(later, Flush::RENDER | Flush::VERTICES);
         assert!(!all[0].render_target_cache_flush_enable && all[0].hdc_pipeline_flush_enable);
+        // Wa_14010840176.
+        for mode in [Mode::Graphics, Mode::Compute] {
+            let (all, _) = controls(Generation::Gen12, Some(mode), Flush::CONSTANTS, 64);
+            let [c] = all.as_slice() else { panic!("{all:?}") };
+            assert!(!c.constant_cache_invalidation_enable);
+            assert!(c.hdc_pipeline_flush_enable && c.state_cache_invalidation_enable);
+        }
     }
 }

@@ -161,7 +161,10 @@ impl File {
             Ioctl::GemMadvise => with(arg, |args: &mut uapi::GemMadvise| {
                 let known = matches!(args.madv, uapi::MADV_WILLNEED | uapi::MADV_DONTNEED);
                 require(known, "no such advice")?;
-                self.open.core.gem(args.handle)?;
+                let gem = self.open.core.gem(args.handle)?;
+                if args.madv == uapi::MADV_DONTNEED {
+                    buffer(&gem)?.memory.give_up();
+                }
                 // Pages are never purged.
                 args.retained = 1;
                 Ok(())

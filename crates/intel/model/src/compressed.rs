@@ -11,7 +11,8 @@
 //! | stale: written plainly while it was one of these | right | a finding |
 //!
 //! Accesses as bytes do not read compressed memory by themselves: they are not judged. Memory that another owner has got since, who
-//! wrote it from the host, is recognised by its contents, which are no longer those at the end of the batch that compressed it.
+//! wrote it from the host, is recognised by its contents, which are no longer those at the end of the batch that compressed it, or by
+//! the client's advice that it does not need the old ones ([`tepui_softgpu::Memory::owner`]).
 //!
 //! source: Mesa, docs/isl/aux-surf-comp.rst and isl.h (`isl_aux_state`): the states, and which accesses need which operation.
 
@@ -198,12 +199,13 @@ fn lines(address: u64, bytes: u64) -> impl Iterator<Item = u64> {
     (address / LINE_BYTES..end).map(|line| line * LINE_BYTES)
 }
 
-/// A hash of a line's contents; none if it is not bound.
+/// A hash of a line's contents and their owner; none if it is not bound.
 fn contents(vm: &AddressSpace, at: u64) -> Option<u64> {
     let mut bytes = [0u8; LINE_BYTES as usize];
     vm.read(at, &mut bytes).ok()?;
     let mut hasher = std::hash::DefaultHasher::new();
     bytes.hash(&mut hasher);
+    vm.mapping_at(at)?.memory.owner().hash(&mut hasher);
     Some(hasher.finish())
 }
 
@@ -389,6 +391,10 @@ fn compresses(kind: ViewKind) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use tepui_softgpu::{Memory, Protection};
+
     use super::*;
 
     const SURFACE: u64 = 0x10_0000;
@@ -468,6 +474,24 @@ mod tests {
         assert_eq!(checked.read(through, 0), Some(Mistake::Stale));
         checked.write(View::PLAIN, SURFACE);
         assert_eq!(checked.read(through, 0), None);
+    }
+
+    #[test]
+    fn memory_of_another_owner_is_plain() {
+        let vm = AddressSpace::new(12, 48);
+        let memory = Arc::new(Memory::new(4096).unwrap());
+        vm.bind(0, memory.clone(), 0, 4096, Protection::READ | Protection::WRITE).unwrap();
+        let through = View::through(SURFACE, ViewKind::Hierarchy);
+        let mut checked = Checked::new();
+        let mut read_plain = |checked: &mut Checked| {
+            let found = checked.0.access(View::PLAIN, Access::Read, (0, 16), "a read", Some(&vm));
+            found.map(|(mistake, ..)| mistake)
+        };
+        checked.write(through, 0);
+        checked.0.end(&vm);
+        assert_eq!(read_plain(&mut checked), Some(Mistake::NotResolved));
+        memory.give_up();
+        assert_eq!(read_plain(&mut checked), None);
     }
 
     #[test]

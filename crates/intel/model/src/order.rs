@@ -134,6 +134,10 @@ pub(crate) fn events(generation: Generation, control: &PipeControl, mut emit: im
     add(control.state_cache_invalidation_enable, STATE);
     add(control.instruction_cache_invalidate_enable, INSTRUCTION);
     add(control.texture_cache_invalidation_enable, TEXTURE);
+    // Wa_14010840176: a flush of the data port's pipeline invalidates the first level of constants, and the state's invalidation the
+    // L3's part (Mesa, iris_state.c, `iris_emit_raw_pipe_control`; ANV uses the constants' own bit).
+    let instead = control.hdc_pipeline_flush_enable && control.state_cache_invalidation_enable;
+    add(generation == Generation::Gen12 && instead, CONSTANT);
     if caches != 0 {
         emit(Event::Invalidate(caches));
     }

@@ -9,6 +9,7 @@ use tepui_intel_packets::mi::{
     MiBatchBufferEnd, MiLoadRegisterMem, MiSemaphoreWait, SemaphoreCompare,
 };
 use tepui_intel_packets::state::{PipeControl, PostSyncOperation};
+use tepui_intel_packets::{Packet, revision};
 use tepui_softgpu::{AddressSpace, Memory, Protection};
 
 const BASE: u64 = 0x1_0000;
@@ -31,7 +32,11 @@ struct Machine {
 
 impl Machine {
     fn new() -> Machine {
-        let chip = CHIPS.iter().find(|chip| chip.generation == Generation::Gen9).expect("a chip");
+        Machine::of(Generation::Gen9)
+    }
+
+    fn of(generation: Generation) -> Machine {
+        let chip = CHIPS.iter().find(|chip| chip.generation == generation).expect("a chip");
         let vm = AddressSpace::new(12, 48);
         let memory = Arc::new(Memory::new(BYTES).expect("memory"));
         vm.bind(BASE, memory, 0, BYTES as u64, Protection::READ | Protection::WRITE).unwrap();
@@ -113,6 +118,27 @@ fn a_cache_that_has_read_the_line_is_invalidated_after_the_write() {
 }
 
 /// One command waits for the write, and then invalidates.
+/// Wa_14010840176.
+#[test]
+fn a_flush_of_the_data_port_and_an_invalidation_of_state_invalidate_constants_of_gen12() {
+    let instead = PipeControl {
+        hdc_pipeline_flush_enable: true,
+        state_cache_invalidation_enable: true,
+        ..PipeControl::default()
+    };
+    let run = |with: &PipeControl| {
+        let machine = Machine::of(Generation::Gen12);
+        let mut bytes = vec![0; PipeControl::INFO.size_bytes];
+        with.pack_into_as(&mut bytes, revision(Generation::Gen12)).expect("a command");
+        machine.run(&[constants(), write(), stall(), bytes, constants()])
+    };
+    assert_eq!(run(&instead), []);
+    let without = PipeControl { hdc_pipeline_flush_enable: false, ..instead };
+    assert_eq!(run(&without), [ReportKind::MissingInvalidate]);
+    let without = PipeControl { state_cache_invalidation_enable: false, ..instead };
+    assert_eq!(run(&without), [ReportKind::MissingInvalidate]);
+}
+
 #[test]
 fn a_flush_of_the_pipeline_comes_before_an_invalidation() {
     let both = PipeControl { constant_cache_invalidation_enable: true, ..flush() };
