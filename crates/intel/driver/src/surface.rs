@@ -50,6 +50,8 @@ pub struct Part<'a> {
     pub layers: [u32; 2],
     /// Cube faces.
     pub cube: bool,
+    /// Slices of three dimensions are layers of two: they have the same layout.
+    pub slices_as_layers: bool,
     /// Sources of the components that are read.
     pub swizzle: [Channel; 4],
     /// Smallest level of detail.
@@ -104,6 +106,7 @@ pub fn state(
         levels: [r.base_mip_level, r.level_count],
         layers,
         cube: is_cube && role == Role::Sampled,
+        slices_as_layers: is_3d && v.view_type != vk::ImageViewType::_3D,
         swizzle: match role {
             Role::Sampled => composed(v.swizzle, channels(f, hw.swizzle)),
             _ => IDENTITY,
@@ -117,15 +120,17 @@ pub fn state(
 pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfaceState {
     let l = p.layout;
     let shape = &l.desc().shape;
-    let is_3d = shape.dimension == Dimension::D3;
+    let is_3d = shape.dimension == Dimension::D3 && !p.slices_as_layers;
     let renders = matches!(role, Role::Target | Role::Storage | Role::Raw);
     let [first, count] = p.layers;
     let count = count.max(1);
     let (surface_type, depth) = match (shape.dimension, p.cube) {
         (Dimension::D1, _) => (SurfaceType::Surftype1d, count - 1),
         (_, true) => (SurfaceType::SurftypeCube, (count / 6).max(1) - 1),
-        (Dimension::D2 | Dimension::Cube, _) => (SurfaceType::Surftype2d, count - 1),
-        (Dimension::D3, _) => (SurfaceType::Surftype3d, shape.depth_px - 1),
+        (Dimension::D3, _) if is_3d => (SurfaceType::Surftype3d, shape.depth_px - 1),
+        (Dimension::D2 | Dimension::D3 | Dimension::Cube, _) => {
+            (SurfaceType::Surftype2d, count - 1)
+        }
     };
     let [mut level, mut levels] = p.levels;
     let mut size = [shape.width_px, shape.height_px];

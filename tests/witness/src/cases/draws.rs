@@ -7,7 +7,6 @@ use crate::case::{Bench, Case, Output, Rule, Shader};
 use crate::gpu::{Bind, Buffer, Commands, Graphics, Result, State};
 use crate::number::Random;
 
-/// Indices in a buffer of a type.
 /// An index buffer.
 pub fn indices(bench: &Bench, kind: vk::IndexType, list: &[u32]) -> Result<Buffer> {
     match kind {
@@ -203,6 +202,22 @@ fn direct() -> Vec<Case> {
                 Ok(())
             },
         ));
+    }
+    for (size, kind) in INDEX_TYPES {
+        let about = "indices of a buffer, and then without one: all are zero";
+        let draw = move |bench: &Bench, pipeline: &Graphics, c: &Commands| {
+            bench.gpu.require(ash::khr::maintenance6::NAME)?;
+            // vkCmdBindIndexBuffer reads the null buffer's address (Mesa 26.1.6).
+            let is_anv = bench.gpu.name.starts_with("Intel(R)");
+            bench.gpu.check(!is_anv, "the driver dies of a null index buffer")?;
+            c.index_buffer(&indices(bench, kind, &[3, 4, 5, 6, 7, 8])?, kind);
+            c.draw_indexed(pipeline, 6, 1);
+            c.no_index_buffer(kind);
+            // SAFETY: a pipeline and its vertex buffers are bound.
+            unsafe { bench.gpu.device.cmd_draw_indexed(c.handle, 4, 2, 1, 5, 7) };
+            Ok(())
+        };
+        cases.push(numbers(&format!("no_indices_{size}"), about, None, draw));
     }
     cases.push(numbers(
         "many_instances",

@@ -126,6 +126,81 @@ fn blocks() -> Case {
     })
 }
 
+/// Views of two dimensions that show a slice of a level, to a sampler and to loads and stores.
+fn slices() -> Case {
+    const LEVELS: u32 = 3;
+    let read =
+        Shader::new("texture.comp").define("SAMPLER", "usampler2D").define("RESULT", "uvec4");
+    let expr = "uvec4(textureLod(t, p.xy, 0.0).xy, textureSize(t, 0))";
+    let layout = "rg32ui,";
+    let copy = Shader::new("image_copy.comp")
+        .define("IMAGE", "uimage2D")
+        .define("LAYOUT_A", layout)
+        .define("LAYOUT_R", layout)
+        .define("AT", "c.xy")
+        .define("BELOW", "all(lessThan(c.xy, imageSize(a)))");
+    let shaders = vec![read.define("EXPR", expr), copy];
+    let about = "slices of an image of three dimensions as images of two";
+    Case::new("views/slices", about, shaders, |bench| {
+        let gpu = bench.gpu;
+        gpu.require(ash::ext::image_2d_view_of_3d::NAME)?;
+        let spec = ImageSpec::sampled(vk::Format::R32G32_UINT, Shape::D3, [20, 12, 6]);
+        let usage = spec.usage | vk::ImageUsageFlags::STORAGE;
+        let spec = ImageSpec { usage, ..spec.through(Transfer::Gpu).levels(LEVELS) };
+        // Each texel has its number and its level.
+        let level = |level: u32| {
+            let [width, height, depth] = spec.level_px(level);
+            let words = (0..width * height * depth).flat_map(|k| [k, level]);
+            words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+        };
+        let all: Vec<_> = (0..LEVELS).map(level).collect();
+        let flags = vk::ImageCreateFlags::TYPE_2D_VIEW_COMPATIBLE_EXT;
+        let image = gpu.image_with(spec, flags)?;
+        gpu.fill_image(&image, &all)?;
+        let copied = gpu.image_with(spec, flags)?;
+        let zeros: Vec<_> = all.iter().map(|level| vec![0; level.len()]).collect();
+        gpu.fill_image(&copied, &zeros)?;
+        let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
+        let sampler = gpu.sampler(SamplerSpec::new(vk::Filter::NEAREST, edge))?;
+        let mut outputs = Vec::new();
+        for level in 0..LEVELS {
+            let [width, height, depth] = spec.level_px(level);
+            for slice in 0..depth {
+                let view = ViewSpec {
+                    shape: Shape::D2,
+                    levels: [level, 1],
+                    layers: [slice, 1],
+                    ..ViewSpec::whole(&spec)
+                };
+                let from = gpu.view(image.handle, &spec, view)?;
+                let to = gpu.view(copied.handle, &spec, view)?;
+                let places = (0..64u32).map(|k| [k * 7 % width, k * 5 % height]);
+                let places: Vec<_> = places.collect();
+                let centre = |at: u32, size: u32| (at as f32 + 0.5) / size as f32;
+                let p = places.iter();
+                let p = p.flat_map(|&[x, y]| [centre(x, width), centre(y, height), 0.0, 0.0]);
+                let p: Vec<f32> = p.collect();
+                let number = |[x, y]: [u32; 2]| (slice * height + y) * width + x;
+                let right = places.iter().flat_map(|&at| [number(at), level, width, height]);
+                let right = right.collect::<Vec<u32>>();
+                let (at, q) = (gpu.buffer(&p)?, gpu.buffer(&p)?);
+                let r = gpu.poisoned(p.len() * 4)?;
+                let kernel = gpu.kernel(&bench.spirv[0]).bind(Bind::Texture(from, sampler));
+                gpu.run(&kernel.storage(&[&at, &q, &r]).build()?, [1, 1, 1])?;
+                let name = format!("level {level}, slice {slice}");
+                outputs.push(Output::cpu(&name, &r.read::<u32>(), &right, Rule::Bits));
+                let kernel = gpu.kernel(&bench.spirv[1]).bind(Bind::StorageImage(from));
+                let kernel = kernel.bind(Bind::StorageImage(to)).build()?;
+                gpu.run(&kernel, [width.div_ceil(8), height.div_ceil(8), 1])?;
+            }
+            let bytes = &all[level as usize];
+            let got = gpu.read_image(&copied, level, bytes.len())?;
+            outputs.push(Output::cpu(&format!("level {level} copied"), &got, bytes, Rule::Bits));
+        }
+        Ok(outputs)
+    })
+}
+
 pub(super) fn cases() -> Vec<Case> {
-    vec![min_lod(), blocks()]
+    vec![min_lod(), blocks(), slices()]
 }

@@ -503,6 +503,14 @@ impl Commands<'_> {
         unsafe { self.gpu.device.cmd_bind_index_buffer(self.handle, buffer.handle, 0, kind) }
     }
 
+    /// Binds no index buffer: all indices are zero.
+    pub fn no_index_buffer(&self, kind: vk::IndexType) {
+        // SAFETY: the device has maintenance6 and null descriptors.
+        unsafe {
+            self.gpu.device.cmd_bind_index_buffer(self.handle, vk::Buffer::null(), 0, kind);
+        }
+    }
+
     /// Draws vertices and instances with a pipeline.
     pub fn draw(&self, graphics: &Graphics, vertices: u32, instances: u32) {
         self.bind_graphics(graphics);

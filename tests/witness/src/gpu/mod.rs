@@ -142,6 +142,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::shader_module_identifier::NAME,
     ext::shader_object::NAME,
     ext::attachment_feedback_loop_layout::NAME,
+    khr::maintenance6::NAME,
     COMPUTE_DERIVATIVES,
 ];
 
@@ -318,6 +319,7 @@ impl Gpu {
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         let mut divisor = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default();
         let mut index_u8 = vk::PhysicalDeviceIndexTypeUint8FeaturesKHR::default();
+        let mut maintenance6 = vk::PhysicalDeviceMaintenance6FeaturesKHR::default();
         let mut list_restart = vk::PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT::default();
         let mut lines = vk::PhysicalDeviceLineRasterizationFeaturesKHR::default();
         let mut rotate = vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR::default();
@@ -362,6 +364,7 @@ impl Gpu {
                     has(ext::transform_feedback::NAME) => feedback,
                     has(ext::vertex_attribute_divisor::NAME) => divisor,
                     has(ext::index_type_uint8::NAME) => index_u8,
+                    has(khr::maintenance6::NAME) => maintenance6,
                     has(ext::primitive_topology_list_restart::NAME) => list_restart,
                     has(ext::line_rasterization::NAME) => lines,
                     has(khr::shader_subgroup_rotate::NAME) => rotate,

@@ -32,6 +32,9 @@ const START_INSTANCE: u64 = 0x243c;
 const BASE_VERTEX: u64 = 0x2440;
 /// Bytes of the parameters of a draw at most.
 const MAX_PARAMETERS_B: u32 = 20;
+/// The index buffer of indexed draws without one: the hardware takes indices past the end for zero.
+const NO_INDICES: IndexBuffer =
+    IndexBuffer { address: 0, size: 0, index_bytes: 4, is_sparse: false };
 
 /// Parts of a draw.
 pub struct Parts<'a> {
@@ -98,7 +101,7 @@ impl Encoder {
     }
 
     fn draw_linked(&mut self, linked: &mut Linked, p: &Parts<'_>, draw: &Draw) -> Result<()> {
-        let index = p.index.filter(|_| draw.is_indexed());
+        let index = draw.is_indexed().then(|| p.index.unwrap_or(NO_INDICES));
         let g = &mut self.graphics;
         if g.changed.0.contains(Groups::VERTEX_ATTRIBUTES) {
             let attributes = p.state.attributes.iter().flatten();

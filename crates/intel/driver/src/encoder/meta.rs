@@ -115,6 +115,7 @@ fn binding(device: &Device, binding: &Binding<'_, Intel>) -> Result<(State, u32)
             Shape::Volume => [0, view.of.slices()],
         },
         cube: false,
+        slices_as_layers: false,
         swizzle: match role {
             Role::Sampled => channels(view.format, hw.swizzle),
             _ => IDENTITY,

@@ -41,6 +41,7 @@ fn target(generation: Generation, a: &Attachment<Intel>) -> Result<RenderSurface
         levels: [a.level, 1],
         layers: [a.layer, a.layers],
         cube: false,
+        slices_as_layers: false,
         // Targets write what the sampler reads: the channels that formats swap are swapped pairs.
         swizzle: hw.swizzle,
         min_lod: 0.0,

@@ -275,7 +275,7 @@ pub static RULES: &[Rule] = &[
             Groups::LINE_MODE,
             Groups::LINE_WIDTH,
         ]),
-        Causes::RENDERING,
+        BOTH,
         raster::raster,
     ),
     packets("stipple", Groups::LINE_STIPPLE, NONE, raster::stipple),

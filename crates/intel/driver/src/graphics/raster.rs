@@ -7,6 +7,7 @@ use tepui_intel_packets::output::{
 };
 use tepui_intel_packets::pixel::State3dLineStipple;
 use tepui_intel_packets::raster::{State3dClip, State3dRaster, State3dSbe, State3dSf};
+use tepui_ir::PrimitiveKind;
 use tepui_vulkan::{Result, vk};
 use vk::LineRasterizationMode as Line;
 
@@ -37,7 +38,7 @@ pub fn clip(c: &Context<'_>, out: &mut Out) -> Result<()> {
         // source: genxml, Clip Mode: 3 rejects all
         clip_mode: if c.state.discard { 3 } else { 0 },
         // Lines and points are cut by the scissor, not by the viewport.
-        viewport_xy_clip_test_enable: are_polygons(c),
+        viewport_xy_clip_test_enable: shape(c) == Shape::Polygons,
         guardband_clip_test_enable: true,
         user_clip_distance_clip_test_enable_bitmask: info.clip_mask.into(),
         user_clip_distance_cull_test_enable_bitmask: info.cull_mask.into(),
@@ -72,23 +73,52 @@ pub fn sf(c: &Context<'_>, out: &mut Out) -> Result<()> {
     })
 }
 
-/// Whether lines are rasterised.
-fn are_lines(c: &Context<'_>) -> bool {
-    use vk::PrimitiveTopology as T;
-    match c.state.topology {
-        T::LINE_LIST
-        | T::LINE_STRIP
-        | T::LINE_LIST_WITH_ADJACENCY
-        | T::LINE_STRIP_WITH_ADJACENCY => true,
-        T::POINT_LIST => false,
-        _ => c.state.polygon_mode == vk::PolygonMode::LINE,
+/// What is rasterised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Points,
+    Lines,
+    Polygons,
+}
+
+/// What is rasterised: of the primitives that the last stage before the rasteriser makes, polygons by their mode.
+fn shape(c: &Context<'_>) -> Shape {
+    let made = match (c.geometry, c.tessellator) {
+        (Some((_, geometry)), _) => match geometry.output {
+            PrimitiveKind::Points => Shape::Points,
+            PrimitiveKind::Lines => Shape::Lines,
+            _ => Shape::Polygons,
+        },
+        // Of both origins the same but for the winding of triangles.
+        (None, Some([tessellator, _])) => match tessellator.topology {
+            0 => Shape::Points,
+            1 => Shape::Lines,
+            _ => Shape::Polygons,
+        },
+        (None, None) => of_topology(c.state.topology),
+    };
+    match c.state.polygon_mode {
+        vk::PolygonMode::LINE if made == Shape::Polygons => Shape::Lines,
+        vk::PolygonMode::POINT if made == Shape::Polygons => Shape::Points,
+        _ => made,
     }
 }
 
-/// Whether polygons are filled.
-fn are_polygons(c: &Context<'_>) -> bool {
-    let points = c.state.topology == vk::PrimitiveTopology::POINT_LIST;
-    !are_lines(c) && !points && c.state.polygon_mode == vk::PolygonMode::FILL
+fn of_topology(topology: vk::PrimitiveTopology) -> Shape {
+    use vk::PrimitiveTopology as T;
+    match topology {
+        T::LINE_LIST
+        | T::LINE_STRIP
+        | T::LINE_LIST_WITH_ADJACENCY
+        | T::LINE_STRIP_WITH_ADJACENCY => Shape::Lines,
+        T::POINT_LIST => Shape::Points,
+        _ => Shape::Polygons,
+    }
+}
+
+/// Whether lines are rasterised.
+fn are_lines(c: &Context<'_>) -> bool {
+    shape(c) == Shape::Lines
 }
 
 /// The rules for lines.
