@@ -310,6 +310,12 @@ entry! {
         set::<B>(buffer, "vkCmdSetDepthClampEnableEXT", Groups::DEPTH_CLAMP, move |s| s.depth_clamp = on == vk::TRUE);
     }
 
+    /// `vkCmdSetDepthClampRangeEXT`.
+    fn vkCmdSetDepthClampRangeEXT<B: Driver>(buffer: vk::CommandBuffer, mode: vk::DepthClampModeEXT, range: *const vk::DepthClampRangeEXT) {
+        let range = unsafe { state::clamp_range(mode, range) };
+        set::<B>(buffer, "vkCmdSetDepthClampRangeEXT", Groups::DEPTH_CLAMP_RANGE, move |s| s.depth_clamp_range = range);
+    }
+
     /// `vkCmdSetDepthClipEnableEXT`.
     fn vkCmdSetDepthClipEnableEXT<B: Driver>(buffer: vk::CommandBuffer, on: vk::Bool32) {
         set::<B>(buffer, "vkCmdSetDepthClipEnableEXT", Groups::DEPTH_CLIP, move |s| s.depth_clip = Some(on == vk::TRUE));

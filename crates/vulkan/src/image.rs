@@ -501,9 +501,9 @@ entry! {
             let is_black = d.custom_borders && info.border_color == vk::BorderColor::FLOAT_OPAQUE_BLACK;
             let sampler = SamplerInfo {
                 core: *info,
-                border: border.map(|b| swizzled(info, b.custom_border_color.uint32)),
+                border: border.map(|b| swizzled::<B>(info, b.custom_border_color.uint32)),
                 border_format: border.and_then(|b| Format::from_vk(b.format.as_raw())),
-                opaque_black: is_black.then(|| swizzled(info, [0, 0, 0, 1f32.to_bits()])),
+                opaque_black: is_black.then(|| swizzled::<B>(info, [0, 0, 0, 1f32.to_bits()])),
                 reduction: reduction.map_or(vk::SamplerReductionMode::WEIGHTED_AVERAGE, |r| r.reduction_mode),
             };
             let inner = B::sampler(&d.inner, &sampler)?;
@@ -520,8 +520,11 @@ entry! {
     }
 }
 
-/// A border colour as a view shows it whose components the sampler names.
-unsafe fn swizzled(info: &vk::SamplerCreateInfo, colour: [u32; 4]) -> [u32; 4] {
+/// A border colour as a view shows it whose components the sampler names, if the view does not do that.
+unsafe fn swizzled<B: Backend>(info: &vk::SamplerCreateInfo, colour: [u32; 4]) -> [u32; 4] {
+    if B::VIEWS_SWIZZLE_BORDERS {
+        return colour;
+    }
     // SAFETY: the chain is the application's and valid.
     let mapping: Option<&vk::SamplerBorderColorComponentMappingCreateInfoEXT> = unsafe {
         chain::find(

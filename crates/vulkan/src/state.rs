@@ -408,8 +408,13 @@ state! {
     }
     /// Depth clamp.
     36 DEPTH_CLAMP [DEPTH_CLAMP_ENABLE_EXT] {
-        /// Depth is clamped to the viewport's range.
+        /// Depth is clamped to the range of the viewport or to one of its own.
         depth_clamp: bool = false,
+    }
+    /// Range that depth is clamped to.
+    50 DEPTH_CLAMP_RANGE [DEPTH_CLAMP_RANGE_EXT] {
+        /// Smallest and largest depth where depth is clamped; those of the viewport when `None`.
+        depth_clamp_range: Option<[f32; 2]> = None,
     }
     /// Depth clip.
     37 DEPTH_CLIP [DEPTH_CLIP_ENABLE_EXT] {
@@ -498,7 +503,33 @@ pub(crate) unsafe fn sample_locations(i: &vk::SampleLocationsInfoEXT) -> [[f32; 
     places
 }
 
+/// The range of depth that an application gives, if it does.
+///
+/// # Safety
+/// The range is null or valid.
+pub unsafe fn clamp_range(
+    mode: vk::DepthClampModeEXT,
+    range: *const vk::DepthClampRangeEXT,
+) -> Option<[f32; 2]> {
+    // SAFETY: as the caller says.
+    let range = unsafe { range.as_ref() };
+    let range = range.filter(|_| mode == vk::DepthClampModeEXT::USER_DEFINED_RANGE);
+    range.map(|r| [r.min_depth_clamp, r.max_depth_clamp])
+}
+
 impl GraphicsState {
+    /// The range that depth is clamped to where it is clamped: smallest and largest depth of a viewport.
+    pub fn clamp_range(&self, viewport: usize) -> [f32; 2] {
+        let v = &self.viewports[viewport];
+        self.depth_clamp_range
+            .unwrap_or([v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth)])
+    }
+
+    /// The range that the depth of fragments in a viewport has: what is not clamped is in the range that each format holds.
+    pub fn depth_range(&self, viewport: usize) -> [f32; 2] {
+        if self.depth_clamp { self.clamp_range(viewport) } else { [0.0, 1.0] }
+    }
+
     /// A vertex buffer's steps.
     pub fn binding(&self, n: u8) -> VertexBinding {
         let n = usize::from(n).min(MAX_VERTEX - 1);

@@ -40,6 +40,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
     ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_depth_clamp_zero_one", 1),
     ("VK_KHR_depth_stencil_resolve", 1),
     ("VK_KHR_draw_indirect_count", 1),
     ("VK_KHR_dynamic_rendering_local_read", 1),
@@ -89,6 +90,8 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
     ("VK_EXT_depth_bias_control", 1),
+    ("VK_EXT_depth_clamp_control", 1),
+    ("VK_EXT_depth_clamp_zero_one", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
     ("VK_EXT_descriptor_indexing", 2),
@@ -439,6 +442,8 @@ fn feature_chain() -> Answers {
         PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
         PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
         PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+        PhysicalDeviceDepthClampControlFeaturesEXT { depth_clamp_control }
+        PhysicalDeviceDepthClampZeroOneFeaturesKHR { depth_clamp_zero_one }
         PhysicalDeviceProvokingVertexFeaturesEXT {
             provoking_vertex_last, transform_feedback_preserves_provoking_vertex,
         }

@@ -155,12 +155,8 @@ fn rectangle(s: &GraphicsState, k: usize, r: &Render) -> [u32; 4] {
 /// A scissor with the range of depth.
 pub fn scissor(s: &GraphicsState, k: usize, r: &Render) -> Result<[u8; 16]> {
     let [min_x, min_y, max_x, max_y] = rectangle(s, k, r);
-    let v = s.viewports[k];
-    // Depth that is neither clipped nor clamped is limited by its format alone. source: Mesa, hk_cmd_draw.c
-    let (min_z, max_z) = match s.depth_clamp {
-        true => (v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth)),
-        false => (0.0, 1.0),
-    };
+    // source: Mesa, hk_cmd_draw.c
+    let [min_z, max_z] = s.depth_range(k);
     render::Scissor { max_x, min_x, max_y, min_y, min_z, max_z }.pack().map_err(packet)
 }
 

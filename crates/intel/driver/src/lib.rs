@@ -126,6 +126,8 @@ impl Types for Intel {
 }
 
 impl Backend for Intel {
+    const VIEWS_SWIZZLE_BORDERS: bool = true;
+
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info
     }

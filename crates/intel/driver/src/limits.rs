@@ -50,6 +50,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
     ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_depth_clamp_zero_one", 1),
     ("VK_KHR_depth_stencil_resolve", 1),
     ("VK_KHR_draw_indirect_count", 1),
     ("VK_KHR_dynamic_rendering_local_read", 1),
@@ -92,11 +93,14 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
     ("VK_EXT_attachment_feedback_loop_layout", 2),
+    ("VK_EXT_border_color_swizzle", 1),
     ("VK_EXT_buffer_device_address", 2),
     ("VK_EXT_color_write_enable", 1),
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
     ("VK_EXT_depth_bias_control", 1),
+    ("VK_EXT_depth_clamp_control", 1),
+    ("VK_EXT_depth_clamp_zero_one", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
     ("VK_EXT_descriptor_indexing", 2),
@@ -133,6 +137,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_shader_stencil_export", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
+    ("VK_EXT_shader_uniform_buffer_unsized_array", 1),
     ("VK_EXT_shader_viewport_index_layer", 1),
     ("VK_EXT_subgroup_size_control", 2),
     ("VK_EXT_texel_buffer_alignment", 1),
@@ -472,6 +477,8 @@ fn feature_chain(chip: &Chip) -> Answers {
             }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
             PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+            PhysicalDeviceDepthClampControlFeaturesEXT { depth_clamp_control }
+            PhysicalDeviceDepthClampZeroOneFeaturesKHR { depth_clamp_zero_one }
             PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
             PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
             PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
@@ -481,6 +488,12 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
             PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
             PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT { attachment_feedback_loop_layout }
+            PhysicalDeviceBorderColorSwizzleFeaturesEXT {
+                border_color_swizzle, border_color_swizzle_from_image,
+            }
+            PhysicalDeviceShaderUniformBufferUnsizedArrayFeaturesEXT {
+                shader_uniform_buffer_unsized_array,
+            }
             PhysicalDeviceCustomBorderColorFeaturesEXT {
                 custom_border_colors, custom_border_color_without_format,
             }

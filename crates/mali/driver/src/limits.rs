@@ -66,6 +66,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
     ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_depth_clamp_zero_one", 1),
     ("VK_KHR_depth_stencil_resolve", 1),
     ("VK_KHR_draw_indirect_count", 1),
     ("VK_KHR_dynamic_rendering_local_read", 1),
@@ -110,6 +111,8 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_color_write_enable", 1),
     ("VK_EXT_conditional_rendering", 2),
     ("VK_EXT_custom_border_color", 12),
+    ("VK_EXT_depth_clamp_control", 1),
+    ("VK_EXT_depth_clamp_zero_one", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
     ("VK_EXT_descriptor_indexing", 2),
@@ -488,6 +491,8 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
             PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+            PhysicalDeviceDepthClampControlFeaturesEXT { depth_clamp_control }
+            PhysicalDeviceDepthClampZeroOneFeaturesKHR { depth_clamp_zero_one }
             PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
             PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
             PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }

@@ -48,6 +48,10 @@ pub use types::Types;
 /// Functions that answer queries take the physical device, as two of a family differ; those that make objects take the
 /// device.
 pub trait Backend: Types<Encoder: Encoder<Self>> {
+    /// Views swap the components of border colours as those of texels, so that samplers have them as the application gives them;
+    /// otherwise samplers have them as the view shows them that the application names.
+    const VIEWS_SWIZZLE_BORDERS: bool = false;
+
     /// Description of the physical device.
     fn info(physical: &Self::Physical) -> &PhysicalInfo;
 

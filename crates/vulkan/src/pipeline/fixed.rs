@@ -38,6 +38,7 @@ pub(super) fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
             | Groups::DISCARD
             | Groups::POLYGON_MODE
             | Groups::DEPTH_CLAMP
+            | Groups::DEPTH_CLAMP_RANGE
             | Groups::DEPTH_CLIP
             | Groups::NEGATIVE_ONE_TO_ONE
             | Groups::PROVOKING
@@ -142,6 +143,12 @@ pub(super) unsafe fn pre_raster(
                 vk::StructureType::PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT,
             );
             s.negative_one_to_one = control.is_some_and(|c| c.negative_one_to_one == vk::TRUE);
+            let clamp: Option<&vk::PipelineViewportDepthClampControlCreateInfoEXT> = chain::find(
+                v.next,
+                vk::StructureType::PIPELINE_VIEWPORT_DEPTH_CLAMP_CONTROL_CREATE_INFO_EXT,
+            );
+            s.depth_clamp_range =
+                clamp.and_then(|c| state::clamp_range(c.depth_clamp_mode, c.depth_clamp_range));
         }
         let mut stages = slice(info.stages, info.stage_count).iter();
         // Without such a shader, the pointer may be anything.

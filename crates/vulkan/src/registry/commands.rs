@@ -140,6 +140,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command { name: "vkCmdSetDepthBoundsTestEnable", of: "vkCmdSetDepthBoundsTestEnable", level: Level::Device, by: &[Version(1, 3)], codes: &[] },
     Command { name: "vkCmdSetDepthBoundsTestEnableEXT", of: "vkCmdSetDepthBoundsTestEnable", level: Level::Device, by: &[Device("VK_EXT_extended_dynamic_state"), Device("VK_EXT_shader_object")], codes: &[] },
     Command { name: "vkCmdSetDepthClampEnableEXT", of: "vkCmdSetDepthClampEnableEXT", level: Level::Device, by: &[Device("VK_EXT_extended_dynamic_state3"), Device("VK_EXT_shader_object")], codes: &[] },
+    Command { name: "vkCmdSetDepthClampRangeEXT", of: "vkCmdSetDepthClampRangeEXT", level: Level::Device, by: &[Device("VK_EXT_shader_object"), Device("VK_EXT_depth_clamp_control")], codes: &[] },
     Command { name: "vkCmdSetDepthClipEnableEXT", of: "vkCmdSetDepthClipEnableEXT", level: Level::Device, by: &[Device("VK_EXT_extended_dynamic_state3"), Device("VK_EXT_shader_object")], codes: &[] },
     Command { name: "vkCmdSetDepthClipNegativeOneToOneEXT", of: "vkCmdSetDepthClipNegativeOneToOneEXT", level: Level::Device, by: &[Device("VK_EXT_extended_dynamic_state3"), Device("VK_EXT_shader_object")], codes: &[] },
     Command { name: "vkCmdSetDepthCompareOp", of: "vkCmdSetDepthCompareOp", level: Level::Device, by: &[Version(1, 3)], codes: &[] },

@@ -325,7 +325,12 @@ pub static RULES: &[Rule] = &[
     .with(Effect::ColourCalculator),
     state(
         "depth viewports",
-        any(&[Groups::VIEWPORTS, Groups::VIEWPORT_COUNT, Groups::DEPTH_CLAMP]),
+        any(&[
+            Groups::VIEWPORTS,
+            Groups::VIEWPORT_COUNT,
+            Groups::DEPTH_CLAMP,
+            Groups::DEPTH_CLAMP_RANGE,
+        ]),
         NONE,
         (raster::depth_viewports, 32),
         raster::depth_viewports_pointer,

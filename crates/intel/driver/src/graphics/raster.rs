@@ -253,14 +253,10 @@ pub fn setup(c: &Context<'_>, out: &mut Out) -> Result<()> {
 
 /// CC_VIEWPORTs: the range that depth is clamped to.
 pub fn depth_viewports(c: &Context<'_>, out: &mut Out) -> Result<()> {
-    for v in &c.state.viewports[..c.state.viewport_count.max(1) as usize] {
-        // Clipped depth is in the viewport's range; what is not clipped is clamped to it, or to what the format holds.
-        let (near, far) = (v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth));
-        let clamps = c.state.depth_clamp;
-        out.put(&CcViewport {
-            minimum_depth: if clamps { near } else { 0.0 },
-            maximum_depth: if clamps { far } else { 1.0 },
-        })?;
+    for k in 0..c.state.viewport_count.max(1) as usize {
+        // Clipped depth is in the viewport's range.
+        let [minimum_depth, maximum_depth] = c.state.depth_range(k);
+        out.put(&CcViewport { minimum_depth, maximum_depth })?;
     }
     Ok(())
 }

@@ -247,7 +247,6 @@ impl Encoder {
         let bytes = p.vertex.stats.scratch.max(p.fragment.map_or(0, |f| f.stats.scratch));
         let locations = fragment.map_or(0, |f| u32::BITS - f.locations.leading_zeros());
         let uniforms = self.draw_uniforms(p, source)?;
-        let v = &s.viewports[p.viewport];
         let draw = DrawState {
             primitives: raster::primitives(s, outputs)?,
             flags,
@@ -258,7 +257,7 @@ impl Encoder {
                 &depth_stencil,
                 DESCRIPTOR_ALIGN,
             )?,
-            depth: [v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth)],
+            depth: s.clamp_range(p.viewport),
             occlusion: sampling.occlusion.map_or(0, |o| o.address),
             threads: self.threads_only(bytes)?,
             resources: [
