@@ -7,6 +7,7 @@ mod blocks;
 mod borders;
 mod canvas;
 mod capture_replay;
+mod clamps;
 mod cleared;
 mod codecs;
 mod commands;
@@ -86,6 +87,7 @@ pub fn all() -> Vec<Case> {
         passes::cases(),
         cleared::cases(),
         views::cases(),
+        clamps::cases(),
         sequences::cases(),
     ]
     .into_iter()

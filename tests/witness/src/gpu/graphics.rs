@@ -31,6 +31,7 @@ impl Gpu {
         let needed = [
             (state.negative_one_to_one, ash::ext::depth_clip_control::NAME),
             (state.depth_clip.is_some(), ash::ext::depth_clip_enable::NAME),
+            (state.clamp_range.is_some(), super::later::DEPTH_CLAMP_CONTROL),
             (state.provoking_last, ash::ext::provoking_vertex::NAME),
             (state.line_mode.is_some(), ash::ext::line_rasterization::NAME),
             (state.bias_of_unorm, ash::ext::depth_bias_control::NAME),
@@ -58,6 +59,7 @@ impl Gpu {
             && state.subpass.is_none()
             && state.sample_shading.is_none()
             && !state.robust_inputs
+            && state.clamp_range.is_none()
             && !state.colors.contains(&vk::Format::UNDEFINED)
             && stages.iter().all(|s| both.contains(s.0));
         let (pipeline, objects) = match has_objects {
@@ -139,6 +141,10 @@ impl Gpu {
             .scissors(&state.scissors);
         if state.negative_one_to_one {
             viewport = viewport.push_next(&mut control);
+        }
+        let mut range = state.clamp_range.as_ref().map(super::later::DepthClampRange::new);
+        if let Some(range) = &mut range {
+            viewport = viewport.push_next(range);
         }
         let [constant, clamp, slope] = state.depth_bias.unwrap_or_default();
         let mut clip = vk::PipelineRasterizationDepthClipStateCreateInfoEXT::default()

@@ -9,6 +9,7 @@ mod descriptors;
 mod graphics;
 mod image;
 mod kernel;
+mod later;
 mod memory;
 mod passes;
 mod pipelines;
@@ -144,6 +145,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::attachment_feedback_loop_layout::NAME,
     khr::maintenance6::NAME,
     COMPUTE_DERIVATIVES,
+    later::DEPTH_CLAMP_CONTROL,
 ];
 
 /// Later than `ash`, which has the vendor's extension that it comes from, with the same structure.
@@ -335,6 +337,7 @@ impl Gpu {
         let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default();
         let mut feedback_loop =
             vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT::default();
+        let mut clamp_control = later::DepthClampControlFeatures::default();
         // Used twice: to query the features, and to enable them.
         macro_rules! chain {
             ($features:ident) => {
@@ -378,6 +381,7 @@ impl Gpu {
                     has(ext::shader_object::NAME) => objects,
                     has(ext::attachment_feedback_loop_layout::NAME) => feedback_loop,
                     has(COMPUTE_DERIVATIVES) => derivatives,
+                    has(later::DEPTH_CLAMP_CONTROL) => clamp_control,
                 }
             };
             ($features:ident, $($enabled:expr => $structure:ident,)*) => {

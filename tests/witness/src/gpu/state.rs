@@ -28,6 +28,8 @@ pub struct State {
     pub line_mode: Option<vk::LineRasterizationModeKHR>,
     pub discard: bool,
     pub depth_clamp: bool,
+    /// Smallest and largest depth where it is clamped; the viewport's if there are none. It is never dynamic.
+    pub clamp_range: Option<[f32; 2]>,
     pub depth_clip: Option<bool>,
     pub negative_one_to_one: bool,
     /// Constant factor, clamp, slope factor.
@@ -96,6 +98,7 @@ impl State {
             line_mode: None,
             discard: false,
             depth_clamp: false,
+            clamp_range: None,
             depth_clip: None,
             negative_one_to_one: false,
             depth_bias: None,
