@@ -1,6 +1,6 @@
 // One atomic operation a thread: old[i] = OP(cell, a[i]).
 //
-// T  int or uint; OP(cell, x)  the operation; SHARED  cells in local memory instead of a buffer;
+// T  int or uint, of 32 or 64 bits; OP(cell, x)  the operation; SHARED  cells in local memory instead of a buffer;
 // CELLS  number of cells: as many as threads (each alone), or few (all at once).
 #version 460
 #extension GL_EXT_shader_explicit_arithmetic_types : require

@@ -74,6 +74,8 @@ fn case<T: Scalar + Ord>(op: Op<T>, shared: bool, few: bool) -> Case {
             start.fill(T::from_bits64(77));
         }
         let gpu = bench.gpu;
+        let is_wide = T::SIZE_BYTES == 8;
+        gpu.feature(!is_wide || gpu.offers.atomic64, "shaderBufferInt64Atomics")?;
         let (operands, memory) = (gpu.buffer(&a)?, gpu.buffer(&start)?);
         let old = gpu.output::<T>(threads)?;
         let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&operands, &memory, &old]).build()?;
@@ -155,10 +157,10 @@ fn append() -> Case {
     )
 }
 
-/// All operations on a type.
-fn of<T: Scalar + Ord + Number>(ops: fn() -> Vec<Op<T>>) -> Vec<Case> {
+/// All operations on a type, in the kinds of memory that have them.
+fn of<T: Scalar + Ord + Number>(shared: &[bool], ops: fn() -> Vec<Op<T>>) -> Vec<Case> {
     let mut cases = Vec::new();
-    for shared in [false, true] {
+    for &shared in shared {
         for few in [false, true] {
             cases.extend(ops().into_iter().map(|op| case(op, shared, few)));
         }
@@ -167,8 +169,11 @@ fn of<T: Scalar + Ord + Number>(ops: fn() -> Vec<Op<T>>) -> Vec<Case> {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = of::<u32>(|| ops!(u32));
-    cases.extend(of::<i32>(|| ops!(i32)));
+    let both = &[false, true];
+    let mut cases = of::<u32>(both, || ops!(u32));
+    cases.extend(of::<i32>(both, || ops!(i32)));
+    cases.extend(of::<u64>(&[false], || ops!(u64)));
+    cases.extend(of::<i64>(&[false], || ops!(i64)));
     cases.extend([cas_loop(), append()]);
     cases
 }

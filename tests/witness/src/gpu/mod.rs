@@ -222,6 +222,8 @@ pub struct Offers {
     pub residency: bool,
     /// `bufferDeviceAddressCaptureReplay`.
     pub capture_replay: bool,
+    /// Atomic operations of 64 bits in buffers.
+    pub atomic64: bool,
 }
 
 impl Gpu {
@@ -464,6 +466,7 @@ impl Gpu {
                     && core.sparse_residency_image2_d != 0,
                 residency: core.shader_resource_residency != 0,
                 capture_replay: v12.buffer_device_address_capture_replay != 0,
+                atomic64: v12.shader_buffer_int64_atomics != 0,
             },
         })
     }
