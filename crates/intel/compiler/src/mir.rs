@@ -240,6 +240,8 @@ pub enum Op {
         /// The number of the sampler's sixteen in the sampler table.
         table: u8,
     },
+    /// The timestamp: the first two double words of a register, written without the execution mask.
+    Clock,
     /// For each channel 0 if its texels have memory, else 1, from the responses of messages with residency.
     Resident {
         /// Planes of a response, with that of the mask.
@@ -501,6 +503,7 @@ impl<const W: u8> Target for Eu<W> {
             | Op::Keep(_)
             | Op::Suspend
             | Op::Resume
+            | Op::Clock
             | Op::UrbWrite { .. }
             | Op::TargetWrite(_)
             | Op::Barrier

@@ -60,6 +60,7 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         }
         Op::Ballot(c) => write!(f, "ballot{}", c.suffix()),
         Op::ReadLane => f.write_str("read_lane"),
+        Op::Clock => f.write_str("clock"),
         Op::Shuffle => f.write_str("shuffle"),
         Op::Scan { opcode, condition, cluster } => {
             write!(f, "scan.{opcode}{}.{cluster}", condition.suffix())

@@ -75,6 +75,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_sampler_mirror_clamp_to_edge", 3),
     ("VK_KHR_sampler_ycbcr_conversion", 14),
     ("VK_KHR_shader_atomic_int64", 1),
+    ("VK_KHR_shader_clock", 1),
     ("VK_KHR_shader_draw_parameters", 1),
     ("VK_KHR_shader_float16_int8", 1),
     ("VK_KHR_shader_float_controls", 4),
@@ -477,6 +478,7 @@ fn feature_chain(chip: &Chip) -> Answers {
                 depth_bias_control, least_representable_value_force_unorm_representation,
                 float_representation, depth_bias_exact,
             }
+            PhysicalDeviceShaderClockFeaturesKHR { shader_subgroup_clock }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
             PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
             PhysicalDeviceDepthClampControlFeaturesEXT { depth_clamp_control }

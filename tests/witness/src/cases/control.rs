@@ -209,6 +209,20 @@ fn whole_groups(id: u32, x: u32) -> u32 {
 
 type Kernel = fn(u32, u32) -> u32;
 
+/// Clocks of shaders do not go back.
+fn clock() -> Case {
+    let shaders = vec![Shader::new("clock.comp")];
+    Case::new("control/clock", "the shader's clock between loops", shaders, |bench| {
+        let gpu = bench.gpu;
+        gpu.require(ash::khr::shader_clock::NAME)?;
+        let x = Random::integers(12, THREADS);
+        let (input, result) = (gpu.buffer(&x)?, gpu.output::<u32>(THREADS)?);
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&input, &result]).build()?;
+        gpu.run(&kernel, [THREADS.div_ceil(64) as u32, 1, 1])?;
+        Ok(vec![Output::cpu("later", &result.read::<u32>(), &vec![1; THREADS], Rule::Bits)])
+    })
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let rows: [(&str, &str, Kernel); 10] = [
         ("nested_loops", "three divergent loops deep, break, continue and return", nested_loops),
@@ -237,5 +251,6 @@ pub(super) fn cases() -> Vec<Case> {
                 ])
             })
         })
+        .chain([clock()])
         .collect()
 }

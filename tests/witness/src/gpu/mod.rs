@@ -144,6 +144,7 @@ const EXTENSIONS: &[&CStr] = &[
     ext::shader_object::NAME,
     ext::attachment_feedback_loop_layout::NAME,
     khr::maintenance6::NAME,
+    khr::shader_clock::NAME,
     COMPUTE_DERIVATIVES,
     later::DEPTH_CLAMP_CONTROL,
 ];
@@ -339,6 +340,7 @@ impl Gpu {
         let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default();
         let mut feedback_loop =
             vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT::default();
+        let mut clock = vk::PhysicalDeviceShaderClockFeaturesKHR::default();
         let mut clamp_control = later::DepthClampControlFeatures::default();
         // Used twice: to query the features, and to enable them.
         macro_rules! chain {
@@ -384,6 +386,7 @@ impl Gpu {
                     has(ext::attachment_feedback_loop_layout::NAME) => feedback_loop,
                     has(COMPUTE_DERIVATIVES) => derivatives,
                     has(later::DEPTH_CLAMP_CONTROL) => clamp_control,
+                    has(khr::shader_clock::NAME) => clock,
                 }
             };
             ($features:ident, $($enabled:expr => $structure:ident,)*) => {

@@ -92,6 +92,7 @@ impl Emit {
                 return self.scan(inst, opcode, condition, cluster);
             }
             Op::SamplerHeader { bits, table } => return self.sampler_header(inst, bits, table),
+            Op::Clock => return self.clock(inst),
             Op::Barrier => return self.barrier(),
             Op::Fence { buffers, local } => return self.fence(buffers, local),
             _ => {}

@@ -91,6 +91,16 @@ impl Emit {
         self.push(out);
     }
 
+    /// Both halves of the timestamp at once. source: Mesa, brw_fs_nir.cpp (`get_timestamp`)
+    pub(super) fn clock(&mut self, inst: &Mir) {
+        let mut out = self.no_mask(Opcode::Mov, 4);
+        out.dst = Dst { location: byte(Self::plane(&inst.dst)), ..Dst::NULL };
+        let location = Location::register(Register::Architecture(Arf::Timestamp, 0));
+        let region = Region::Rows { vertical: 4, width: 4, horizontal: 1 };
+        out.src[0] = Src { location, region, ..Src::NULL };
+        self.push(out);
+    }
+
     /// Puts the addresses of channels' double words of a plane into the address registers.
     fn addresses(&mut self, lanes: &Operand, plane: u16, part: Part) {
         let dst = Dst { location: ADDRESSES, ty: Type::UW, ..Dst::NULL };

@@ -5,7 +5,7 @@ use super::alu::{mov, op};
 use super::convert::int_type;
 use super::{Comp, Select, Source};
 use crate::error::Result;
-use crate::mir::{self, Inst, Operand, Place, SCALAR, Scanned, scan_class};
+use crate::mir::{self, HEADER, Inst, Operand, Place, SCALAR, Scanned, scan_class};
 use tepui_intel_isa::{Condition, Opcode, Type as Ty};
 use tepui_ir::interp::operator;
 use tepui_ir::{self as ir, Attrs, Op, Reduce, ReduceOp, Value};
@@ -25,6 +25,16 @@ impl Select<'_> {
                 let mask = self.ballot(c.condition, &c.sources);
                 let zero = Comp::Const(0);
                 self.set(s.result(i), &[Comp::Val(mask), zero, zero, zero]);
+            }
+            (Op::Clock, _) => {
+                let time = self.f.val(HEADER);
+                self.push(Inst::new(mir::Op::Clock, Operand::value(Ty::UD), &[]), Some(time), &[]);
+                let time = Source { operand: Operand::value(Ty::UD), val: Some(time) };
+                let half = |x: &mut Self, k| {
+                    x.def_scalar(mir::Op::ReadLane, Ty::UD, &[time, immediate(Ty::UD, k)])
+                };
+                let halves = [half(self, 0), half(self, 1)].map(Comp::Val);
+                self.set(s.result(i), &halves);
             }
             (Op::ReadFirst, _) => {
                 let all: Vec<Comp> = self.all_comps(s.args(i));
