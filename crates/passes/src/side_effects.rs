@@ -6,8 +6,8 @@
 use tepui_ir::cranelift_entity::SecondaryMap;
 use tepui_ir::cranelift_entity::packed_option::PackedOption;
 use tepui_ir::{
-    Attrs, Builder, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Region, Sampling, Shader,
-    Stage, Type, Value, Var, VarData,
+    Attrs, Builder, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Props, Region, Sampling,
+    Shader, Stage, Type, Value, Var, VarData,
 };
 
 /// The parts of the pass that a GPU needs for a shader.
@@ -49,6 +49,17 @@ pub const fn is_write(op: Op) -> bool {
 #[must_use]
 pub fn writes_memory(s: &Shader) -> bool {
     s.any(|s, _, i| is_write(s.insts[i].op))
+}
+
+/// Whether a shader shows which invocations run: it writes memory that others see, or asks other lanes. Vertex shaders that do may not run
+/// for vertices that no draw has.
+#[must_use]
+pub fn shows_invocations(s: &Shader) -> bool {
+    let asks_lanes = |s: &Shader, i: Inst| {
+        let d = &s.insts[i];
+        d.op.info().props.contains(Props::CONVERGENT) && !matches!(d.attrs, Attrs::Image(_))
+    };
+    writes_memory(s) || s.any(|s, _, i| asks_lanes(s, i))
 }
 
 /// Whether a shader discards.

@@ -134,8 +134,8 @@ pub trait Expander<B: Backend<Shader: ExpandShader>>: Encoder<B> {
     const LANES: u32;
     /// Polygons that are to be drawn as lines or points become those before the rasteriser.
     const DRAWS_POLYGONS_WHOLE: bool = false;
-    /// The hardware runs vertex shaders once for each vertex of a draw and for no other, so that they may write memory.
-    const VERTICES_WRITE_MEMORY: bool = true;
+    /// The hardware runs vertex shaders for no vertices but those of a draw, so that they may write memory and ask other lanes.
+    const VERTICES_ARE_EXACT: bool = true;
 
     /// State of expanded draws.
     fn expansion(&mut self) -> &mut ExpandState<Self::Memory>;

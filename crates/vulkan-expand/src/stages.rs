@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tepui_expand::tessellate::Tessellation;
 use tepui_expand::{Emission, Record};
 use tepui_ir::{Interp, IoLoc, PrimitiveKind, Shader};
-use tepui_passes::side_effects::writes_memory;
+use tepui_passes::side_effects::shows_invocations;
 use tepui_vulkan::command::{CommandState, IndexBuffer};
 use tepui_vulkan::{Error, Result};
 
@@ -72,7 +72,7 @@ fn is_polygon(kind: PrimitiveKind) -> bool {
 
 /// Whether the hardware can run an evaluation shader as the vertex shader of a draw.
 fn is_drawn<B: ExpandBackend>(evaluation: &B::Shader) -> bool {
-    B::Encoder::VERTICES_WRITE_MEMORY || !writes_memory(evaluation.ir())
+    B::Encoder::VERTICES_ARE_EXACT || !shows_invocations(evaluation.ir())
 }
 
 /// Locations that a fragment shader interpolates in a way, a bit each.

@@ -310,7 +310,7 @@ impl Backend for Mali {
         let expands = !stages.expanded.is_empty()
             || stages.control.is_some()
             || stages.geometry.is_some()
-            || stages.vertex.is_some_and(|v| v.writes_memory)
+            || stages.vertex.is_some_and(|v| v.shows_invocations)
             || stages.fragment.is_some_and(|f| f.reads_primitive);
         let vertex = stages.vertex.filter(|_| !expands);
         let several_views = state.view_mask != 0;

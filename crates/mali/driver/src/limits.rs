@@ -524,9 +524,10 @@ fn property_chain(chip: &Chip) -> Answers {
             device_uuid: uuid,
             driver_uuid: uuid,
             subgroup_size: SUBGROUP_SIZE,
-            subgroup_supported_stages: vk::ShaderStageFlags::COMPUTE
-                .union(vk::ShaderStageFlags::FRAGMENT),
+            subgroup_supported_stages: vk::ShaderStageFlags::ALL_GRAPHICS
+                | vk::ShaderStageFlags::COMPUTE,
             subgroup_supported_operations: SUBGROUP_OPERATIONS,
+            subgroup_quad_operations_in_all_stages: TRUE,
             max_multiview_view_count: 6,
             max_multiview_instance_index: (1 << 27) - 1,
             max_per_set_descriptors: MAX_DESCRIPTORS,

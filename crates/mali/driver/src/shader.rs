@@ -334,8 +334,8 @@ pub struct Shader {
     only: OnceLock<Arc<Variant>>,
     /// Programs for state.
     others: Variants<Key, Arc<Variant>>,
-    /// A vertex shader that writes memory, which runs as a compute program.
-    pub writes_memory: bool,
+    /// A vertex shader that shows which invocations run, which runs as a compute program.
+    pub shows_invocations: bool,
     /// Shaders of expanded draws that follow from this one.
     pub derived: Derived<Shader>,
     /// The fragment shader of [`Shader::empty_fragment`].
@@ -386,8 +386,8 @@ impl Shader {
         }
         let mut kinds = ir.resources.values().map(|r| r.kind);
         let reads_attachments = kinds.any(|kind| kind == ResKind::InputAttachment);
-        let writes_memory =
-            stage == Stage::Vertex && tepui_passes::side_effects::writes_memory(&ir);
+        let shows_invocations =
+            stage == Stage::Vertex && tepui_passes::side_effects::shows_invocations(&ir);
         let attributes = if stage == Stage::Vertex { attributes(&ir) } else { 0 };
         let linear = match stage {
             Stage::Fragment => tepui_vulkan_expand::inputs_with(&ir, Interp::Linear),
@@ -408,14 +408,14 @@ impl Shader {
             linear,
             only: OnceLock::new(),
             others: Variants::default(),
-            writes_memory,
+            shows_invocations,
             derived: Derived::default(),
             empty: Variants::default(),
             expanded: Variants::default(),
             vertices: Variants::default(),
         };
         // Programs of other stages depend on the rest of the pipeline.
-        if stage == Stage::Compute || stage == Stage::Vertex && !writes_memory {
+        if stage == Stage::Compute || stage == Stage::Vertex && !shows_invocations {
             shader.only()?;
         }
         Ok(shader)

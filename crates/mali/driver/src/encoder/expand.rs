@@ -97,13 +97,13 @@ pub(super) fn is_polygon(topology: vk::PrimitiveTopology) -> bool {
 }
 
 impl Encoder {
-    /// Whether stages of a draw run as compute programs. Vertex shaders that write memory do: the hardware shades vertices that no draw
-    /// has. So do those whose fragments read numbers of primitives, which the hardware does not count.
+    /// Whether stages of a draw run as compute programs. Vertex shaders that write memory or ask other lanes do: the
+    /// hardware shades vertices that no draw has. source: Mesa, panvk_vX_physical_device.c (`subgroupSupportedStages`). So do those whose fragments read numbers of primitives, which the hardware does not count.
     fn expands(&self, state: &CommandState<Mali>, draw: &Draw, known: bool) -> bool {
         expand::expands(state, draw.is_indexed(), known)
             || is_of_stages(&state.graphics)
             || makes_outlines(&state.graphics)
-            || state.bound.vertex.as_ref().is_some_and(|v| v.writes_memory)
+            || state.bound.vertex.as_ref().is_some_and(|v| v.shows_invocations)
             || state.bound.fragment.as_ref().is_some_and(|f| f.reads_primitive)
     }
 
@@ -193,7 +193,7 @@ impl Expander<Mali> for Encoder {
 
     const LANES: u32 = SUBGROUP_SIZE;
     const DRAWS_POLYGONS_WHOLE: bool = true;
-    const VERTICES_WRITE_MEMORY: bool = false;
+    const VERTICES_ARE_EXACT: bool = false;
 
     fn expansion(&mut self) -> &mut ExpandState<ExpandMemory> {
         &mut self.expansion
