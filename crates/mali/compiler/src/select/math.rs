@@ -5,7 +5,7 @@
 use super::{Opnd, Select};
 use crate::error::Result;
 use crate::mir::{Inst as Isa, Val, WORD};
-use tepui_ir::{Inst, Op};
+use tepui_ir::{Inst, InstFlags, Op};
 use tepui_mali_isa::Op as IsaOp;
 use tepui_mali_isa::modifier::fields::LOG;
 use tepui_mali_isa::modifier::{Clamp, RoundMode};
@@ -58,9 +58,13 @@ impl Select<'_> {
             }),
             Op::FSin | Op::FCos => {
                 let sine = s.insts[i].op == Op::FSin;
+                let strict = s.insts[i].flags.contains(InstFlags::STRICT)
+                    || s.info
+                        .float_controls(self.ty(*a).bits())
+                        .is_some_and(|c| c.preserve_special);
                 self.each(i, |x, k| {
                     let o = x.wide_float(*a, k);
-                    let v = x.sincos(o, sine);
+                    let v = x.sincos(o, sine, strict);
                     x.narrowed(v, half)
                 });
             }
@@ -129,8 +133,9 @@ impl Select<'_> {
         self.word(IsaOp::FMA_F32, &ops)
     }
 
-    /// A sine or cosine: those of the nearest 64th of a turn by a table, and the first terms of the series around it.
-    fn sincos(&mut self, a: Opnd, sine: bool) -> Val {
+    /// A sine or cosine: those of the nearest 64th of a turn by a table, and the first terms of the series around it; `strict` gives NaN
+    /// for NaN and infinities.
+    fn sincos(&mut self, a: Opnd, sine: bool, strict: bool) -> Val {
         let (scale, bias) = (Opnd::imm(TWO_OVER_PI), Opnd::imm(SINCOS_BIAS));
         let number = self.word(IsaOp::FMA_F32, &[a, scale, bias]);
         let rounded = self.word(IsaOp::FADD_F32, &[Opnd::val(number), bias.negated()]);
@@ -139,7 +144,7 @@ impl Select<'_> {
         let sin = self.word(IsaOp::FSIN_TABLE_U6, &[Opnd::val(number)]);
         let cos = self.word(IsaOp::FCOS_TABLE_U6, &[Opnd::val(number)]);
         // f(x + e) = f(x) + e f'(x) + e² f''(x) / 2, and f'' = -f.
-        let (f, d) = if sine { (sin, Opnd::val(cos)) } else { (cos, Opnd::val(sin).negated()) };
+        let (mut f, d) = if sine { (sin, Opnd::val(cos)) } else { (cos, Opnd::val(sin).negated()) };
         let minus_one = Opnd::val(self.mov_imm(u32::MAX));
         let nothing = Opnd::imm(0x8000_0000);
         let square = Isa::new(IsaOp::FMA_RSCALE_F32);
@@ -149,6 +154,11 @@ impl Select<'_> {
         let first = self.word(IsaOp::FMA_F32, &first);
         let sum = [Opnd::val(square).negated(), Opnd::val(f), Opnd::val(first)];
         let change = self.def(Isa::new(IsaOp::FMA_F32).with(Clamp::ClampM11), WORD, &sum);
+        if strict {
+            // The limits of the change hide that the rest of such an angle is NaN.
+            let special = [Opnd::val(rest), Opnd::imm(0), Opnd::val(f)];
+            f = self.word(IsaOp::FMA_F32, &special);
+        }
         self.word(IsaOp::FADD_F32, &[Opnd::val(change), Opnd::val(f)])
     }
 }
