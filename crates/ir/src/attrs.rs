@@ -426,6 +426,18 @@ named_enum! {
     }
 }
 
+impl ImageFormat {
+    /// Whether texels have alpha; `None` when the format is not declared.
+    #[must_use]
+    pub fn has_alpha(self) -> Option<bool> {
+        let name = self.name();
+        match self {
+            ImageFormat::Unknown => None,
+            _ => Some(name.starts_with("rgba") || name.starts_with("rgb10a2")),
+        }
+    }
+}
+
 named_enum! {
     /// Built-in inputs and outputs.
     Builtin {

@@ -370,6 +370,7 @@ fn uniforms(
             FauWord::System(..) => return Err(Error::Unbound("such system value")),
             FauWord::Viewport { .. } => return Err(Error::Unbound("viewport")),
             FauWord::Instances { .. } => return Err(Error::Unbound("instances of attributes")),
+            FauWord::OpaqueAttributes => return Err(Error::Unbound("formats of attributes")),
             FauWord::ViewportIndex => return Err(Error::Unbound("viewport")),
             FauWord::TileConversion(_) => return Err(Error::Unbound("render target")),
             FauWord::Buffer { set, binding, element, word: at } => {

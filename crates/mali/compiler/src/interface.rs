@@ -131,6 +131,8 @@ pub enum FauWord {
         /// The factor.
         factor: bool,
     },
+    /// The locations of attributes whose formats have no alpha, a bit each.
+    OpaqueAttributes,
     /// The number of the draw's viewport.
     ViewportIndex,
     /// The conversion descriptor of a render target, for reads of the tile buffer.

@@ -65,7 +65,7 @@ const MAX_RANGES: usize = 8;
 pub struct Options<'a> {
     /// The descriptors of bindings; if there is none, [`Layout::of`] decides.
     pub layout: Option<&'a Layout>,
-    /// Accesses of buffers out of bounds are defined.
+    /// Accesses of buffers, images and attributes out of bounds are defined.
     pub robust: bool,
     /// A fragment program runs once for each sample, with the inputs of the pixel: it reads and writes the tile buffer sample by sample.
     pub each_sample: bool,
@@ -256,7 +256,7 @@ fn lower_stage(s: &mut Shader, p: &mut Pipeline<'_>) {
 fn lower_rest(s: &mut Shader, options: &Options<'_>, p: &mut Pipeline<'_>) -> Clips {
     let target = target();
     tepui_passes::target::lower_textures(s, &target, p);
-    p.with(s, "lower_images", lower_images::run);
+    p.with(s, "lower_images", |s| lower_images::run(s, options.robust));
     p.run(s, "lower_atomics");
     p.run(s, "lower_io");
     let mut clips = Clips::default();
@@ -348,6 +348,7 @@ fn back_end(
         pushes_addresses: options.pushes_addresses,
         adds_first_instance: options.adds_first_instance || s.info.stage == Stage::Compute,
         each_sample: options.each_sample,
+        robust: options.robust,
         value_locations: options.names,
     };
     let mut c =

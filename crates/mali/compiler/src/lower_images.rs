@@ -1,7 +1,8 @@
 //! Image operations that the texture unit lacks: gradients of cubes become levels of detail, and a storage image of cubes is an array
-//! of faces.
+//! of faces. Coordinates, levels and samples that the unit has fewer than 32 bits for are the largest number that it has, where they are
+//! larger, so that those outside of an image stay outside.
 
-use tepui_ir::{Attrs, Dim, Image, Inst, Op, Shader, TexOperands};
+use tepui_ir::{Attrs, Dim, Image, Inst, Op, Shader, TexOperands, Value};
 use tepui_passes::cubes;
 use tepui_passes::rewrite::{Emit, Lowering, Step, run as rewrite};
 
@@ -38,7 +39,72 @@ fn sample(e: &mut Emit, i: Inst, mut image: Image) -> Step {
     Step::Replace(vec![e.value(op, Attrs::Image(image), &args, ty)])
 }
 
-/// Lowers all image operations; whether there were some.
-pub fn run(s: &mut Shader) -> bool {
-    rewrite(s, &mut Cubes)
+/// Bits of a coordinate of a storage image, but for the only one of a row.
+const COORDINATE_BITS: u32 = 16;
+/// Bits of the level and of the sample of a fetch.
+const LEVEL_BITS: u32 = 8;
+
+/// Numbers of texels that keep to the bits that the unit has for them.
+#[derive(Default)]
+struct Limits {
+    changed: bool,
+}
+
+/// Whether an operand is certainly below a power of two.
+fn is_below(s: &Shader, v: Value, bits: u32) -> bool {
+    s.as_const(v).is_some_and(|n| n < 1 << bits)
+}
+
+/// The smaller of an operand and the largest number of some bits, component by component; `keeps` are components that have 32 bits.
+fn limited(e: &mut Emit, v: Value, bits: u32, keeps: usize) -> Value {
+    let mut parts = e.split(v);
+    let wide: Vec<usize> =
+        (keeps..parts.len()).filter(|&k| !is_below(e.s, parts[k], bits)).collect();
+    if wide.is_empty() {
+        return v;
+    }
+    for k in wide {
+        let most = e.u32((1 << bits) - 1);
+        parts[k] = e.op(Op::UMin, &[parts[k], most]);
+    }
+    e.vec(&parts)
+}
+
+impl Lowering for Limits {
+    fn wants(&self, s: &Shader, i: Inst) -> bool {
+        matches!(s.insts[i].op, Op::ImageLoad | Op::ImageStore | Op::ImageAtomic | Op::TexFetch)
+    }
+
+    fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {
+        let (Attrs::Image(image) | Attrs::ImageAtomic(_, image)) = e.s.insts[i].attrs else {
+            return Step::Keep;
+        };
+        let mut args = e.s.args(i).to_vec();
+        if e.s.insts[i].op == Op::TexFetch {
+            let Some((_, t)) = e.s.tex_args(i) else { return Step::Keep };
+            let optional = &mut args[Shader::tex_fixed_args(Op::TexFetch)..];
+            for v in [t.lod, t.sample].into_iter().flatten() {
+                let to = limited(e, v, LEVEL_BITS, 0);
+                optional.iter_mut().filter(|a| **a == v).for_each(|a| *a = to);
+            }
+        } else {
+            let keeps = usize::from(image.dim.coords() == 1);
+            args[1] = limited(e, args[1], COORDINATE_BITS, keeps);
+        }
+        if args != e.s.args(i) {
+            self.changed = true;
+            e.s.set_args(i, &args);
+        }
+        Step::Keep
+    }
+}
+
+/// Lowers all image operations; `robust` are those whose texels may be outside.
+pub fn run(s: &mut Shader, robust: bool) -> bool {
+    let cubes = rewrite(s, &mut Cubes);
+    let mut limits = Limits::default();
+    if robust {
+        rewrite(s, &mut limits);
+    }
+    cubes || limits.changed
 }

@@ -502,7 +502,9 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
             PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
             PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
-            PhysicalDeviceRobustness2FeaturesKHR { null_descriptor }
+            PhysicalDeviceRobustness2FeaturesKHR {
+                robust_buffer_access2, robust_image_access2, null_descriptor,
+            }
             PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT {
                 dynamic_rendering_unused_attachments,
             }

@@ -10,6 +10,9 @@ use tepui_mali_packets::texture::{ClumpFormat as Clump, ComponentOrder as Order,
 /// The flag of sRGB in a format's number.
 const SRGB: u32 = 1 << 20;
 
+/// The bits of the order of components in a format's number.
+const ORDER: u32 = 0xfff;
+
 /// A format as descriptors say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HwFormat {
@@ -17,6 +20,15 @@ pub struct HwFormat {
     pub number: u32,
     /// The elements in memory, as planes say them.
     pub clump: Clump,
+}
+
+impl HwFormat {
+    /// Whether the format has no alpha, which reads as 1.
+    #[must_use]
+    pub fn is_opaque(self) -> bool {
+        let order = (self.number & ORDER) as u64;
+        [Order::Rgb1, Order::Bgr1].iter().any(|o| o.raw() as u64 == order)
+    }
 }
 
 fn number(code: Code, order: Order, f: Format) -> u32 {

@@ -24,7 +24,7 @@ pub type Bytes = [u8; DESCRIPTOR_B];
 pub enum Role {
     /// The texture unit.
     Sampled,
-    /// Stores and atomics, which see no swizzle and one level.
+    /// Loads, stores and atomics, which see no swizzle and one level. Programs read in the swizzle whether the format lacks alpha.
     Storage,
 }
 
@@ -82,15 +82,18 @@ impl Part<'_> {
 
 /// Sources of components as the descriptor says them: three bits each. source: Mesa, pan_texture.c
 /// (`panfrost_translate_swizzle_4`)
+///
+/// Alpha that the format lacks is 1 here, too, so that texels outside of the image, which are zeros, have it.
 fn swizzle(all: [Channel; 4], f: Format) -> u32 {
     let is_red = f.info().is_depth_or_stencil();
+    let is_opaque = is_red || format::hw(f).is_some_and(HwFormat::is_opaque);
     let mut bits = 0;
     for (k, channel) in (0u32..).zip(all) {
-        // Depth and stencil are red; the API reads 0 and alpha 1 elsewhere.
-        let channel = match (is_red, channel) {
-            (true, Channel::G | Channel::B) => Channel::Zero,
-            (true, Channel::A) => Channel::One,
-            (_, c) => c,
+        // Depth and stencil are red; the API reads 0 elsewhere.
+        let channel = match channel {
+            Channel::G | Channel::B if is_red => Channel::Zero,
+            Channel::A if is_opaque => Channel::One,
+            c => c,
         };
         bits |= (channel as u32) << (3 * k);
     }
@@ -242,7 +245,7 @@ pub fn of_part(p: &Part<'_>, role: Role, planes: u64) -> Result<Bytes, Error> {
         height: h,
         swizzle: match role {
             Role::Sampled => swizzle(p.swizzle, p.format),
-            Role::Storage => swizzle(IDENTITY, Format::R8G8B8A8_UNORM),
+            Role::Storage => swizzle(IDENTITY, p.format),
         },
         texel_interleave: is_interleaved || p.format.info().is_compressed(),
         levels,

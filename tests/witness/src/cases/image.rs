@@ -372,6 +372,62 @@ fn bounds() -> Case {
     case.robust()
 }
 
+/// Numbers of texels that are small in their lower bits.
+fn outside() -> Case {
+    let case = Case::new(
+        "image/outside",
+        "coordinates and levels that are inside in their lower bits; alpha of formats without it is 1",
+        vec![Shader::new("image_outside.comp")],
+        |bench| {
+            let gpu = bench.gpu;
+            gpu.feature(gpu.offers.robust_images, "robustImageAccess2")?;
+            gpu.feature(gpu.reads_without_format, "shaderStorageImageReadWithoutFormat")?;
+            let texels = Random::integers(117, 64);
+            let spec = ImageSpec {
+                usage: vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::SAMPLED,
+                ..ImageSpec::storage(vk::Format::R32_UINT, Shape::D2, [8, 8, 1])
+            };
+            let image = gpu.image_of(spec, &[u32::to_bytes(&texels)])?;
+            let sampler =
+                gpu.sampler(SamplerSpec::new(vk::Filter::NEAREST, vk::SamplerAddressMode::REPEAT))?;
+            let words = Random::integers(118, 64);
+            let view = gpu.buffer_view(&gpu.buffer(&words)?, vk::Format::R32_UINT, 0, 4 * 20)?;
+            let numbers: Vec<i32> = (0..64)
+                .map(|i| match i % 32 {
+                    0..8 => i % 8,
+                    8 => 20,
+                    9 => -1,
+                    k if i < 32 => 1 << k,
+                    k => -1 << k,
+                })
+                .collect();
+            let result = gpu.output::<[u32; 2]>(8 * 64)?;
+            let kernel = gpu
+                .kernel(&bench.spirv[0])
+                .bind(Bind::StorageImage(image.view))
+                .bind(Bind::Texture(image.view, sampler))
+                .bind(Bind::UniformTexel(view))
+                .bind(Bind::StorageTexel(view))
+                .storage(&[&gpu.buffer(&numbers)?, &result])
+                .build()?;
+            gpu.run(&kernel, [1, 1, 1])?;
+            let mut expected = Vec::new();
+            for &n in &numbers {
+                let at = |all: &[u32], n: i32, scale: i32, first: i32, end: i32| {
+                    let inside = (0..end).contains(&n);
+                    [if inside { all[(n * scale + first) as usize] } else { 0 }, 1]
+                };
+                let (row, column) = (at(&texels, n, 1, 3 * 8, 8), at(&texels, n, 8, 3, 8));
+                let level = at(&texels, n, 1, 3 * 8 + 3, 1);
+                let word = at(&words, n, 1, 0, 20);
+                expected.extend([row, column, row, column, level, word, word, word]);
+            }
+            Ok(vec![Output::cpu("loads", &result.read::<[u32; 2]>(), &expected, Rule::Bits)])
+        },
+    );
+    case.robust()
+}
+
 /// Texel buffers of every format: fetched values against the peer, stored bytes against the CPU.
 fn texel_buffers() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -691,7 +747,7 @@ fn samples() -> Vec<Case> {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = vec![sizes(), bounds()];
+    let mut cases = vec![sizes(), bounds(), outside()];
     cases.extend(samples());
     cases.extend(formats());
     cases.push(mirrored());

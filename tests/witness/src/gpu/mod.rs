@@ -225,6 +225,8 @@ pub struct Offers {
     pub capture_replay: bool,
     /// Atomic operations of 64 bits in buffers.
     pub atomic64: bool,
+    /// `robustImageAccess2`, of devices with robust access.
+    pub robust_images: bool,
 }
 
 impl Gpu {
@@ -470,6 +472,7 @@ impl Gpu {
                 residency: core.shader_resource_residency != 0,
                 capture_replay: v12.buffer_device_address_capture_replay != 0,
                 atomic64: v12.shader_buffer_int64_atomics != 0,
+                robust_images: robust2.robust_image_access2 != 0,
             },
         })
     }

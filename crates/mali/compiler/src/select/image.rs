@@ -2,16 +2,22 @@
 //!
 //! source: Mesa, bifrost_compile.c (`va_emit_image_coord`, `bi_emit_image_store`)
 
-use super::texture::narrow_table;
+use super::texture::{Descriptor, narrow_table};
 use super::{Opnd, Select};
 use crate::error::Result;
-use crate::mir::{Comp, Inst as Isa, Memory, Val, words};
+use crate::mir::{Comp, Inst as Isa, Memory, Val, WORD, words};
 use tepui_ir::{Attrs, Dim, Image, Inst, NumKind, Op, Value};
 use tepui_mali_isa::Op as IsaOp;
-use tepui_mali_isa::modifier::{RegisterFormat, VectorSize};
+use tepui_mali_isa::modifier::{Condition, RegisterFormat, VectorSize};
 
 /// Indices that an instruction can name.
 const IMMEDIATE_INDICES: u32 = 16;
+/// The component of alpha.
+const ALPHA: usize = 3;
+/// The word of the swizzle in a texture's descriptor, the first bit of alpha's source there, and the source 1. source: Mesa, v10.xml ("Texture")
+const SWIZZLE_WORD: u32 = 2;
+const ALPHA_SWIZZLE: u32 = 9;
+const SWIZZLE_ONE: u32 = 5;
 
 impl Select<'_> {
     /// Selects accesses of storage images; whether the instruction is one.
@@ -51,13 +57,14 @@ impl Select<'_> {
         // A cube map is an array of faces.
         let spatial = if image.dim == Dim::Cube { 2 } else { coords };
         let xy = match spatial {
+            // A single coordinate has the whole word.
             1 => {
                 let x = at(self, 0);
-                self.join_halves(x, Comp::Const(0))
+                self.opnd(x)
             }
             _ => {
                 let (x, y) = (at(self, 0), at(self, 1));
-                self.join_halves(x, y)
+                Opnd::val(self.join_halves(x, y))
             }
         };
         let low = match (spatial, sample) {
@@ -75,7 +82,7 @@ impl Select<'_> {
             (Comp::Const(0), Comp::Const(0)) => Opnd::imm(0),
             _ => Opnd::val(self.join_halves(low, layer)),
         };
-        [Opnd::val(xy), zw]
+        [xy, zw]
     }
 
     fn image_load(&mut self, i: Inst, image: Image) -> Result<()> {
@@ -108,9 +115,33 @@ impl Select<'_> {
             }
         }
         let mut comps: Vec<Comp> = self.split(texel).into_iter().map(Comp::Val).collect();
+        if self.robust && self.parts[r] & 1 << ALPHA != 0 {
+            comps[ALPHA] = self.alpha(image, &d, comps[ALPHA]);
+        }
         comps.resize(usize::from(self.ty(r).comps()), Comp::Const(0));
         self.set(r, &comps);
         Ok(())
+    }
+
+    /// The alpha of a texel that may be outside, where all that is read is 0: alpha that the format lacks is 1 there, too.
+    fn alpha(&mut self, image: Image, d: &Descriptor, alpha: Comp) -> Comp {
+        let one = match image.kind {
+            NumKind::Float => 0x3f80_0000,
+            _ => 1,
+        };
+        match image.format.has_alpha() {
+            Some(true) => alpha,
+            Some(false) => Comp::Const(one),
+            None => {
+                let word = self.descriptor_word(d.table, d.first, d.rest, SWIZZLE_WORD);
+                let mask = Opnd::imm(7 << ALPHA_SWIZZLE);
+                let from = self.word(IsaOp::LSHIFT_AND_I32, &[mask, Opnd::imm(0), Opnd::val(word)]);
+                let constant = Opnd::imm(SWIZZLE_ONE << ALPHA_SWIZZLE);
+                let ops = [Opnd::val(from), constant, Opnd::imm(one as u32), self.opnd(alpha)];
+                let inst = Isa::new(IsaOp::CSEL_U32).with(Condition::Eq);
+                Comp::Val(self.def(inst, WORD, &ops))
+            }
+        }
     }
 
     /// The address of a texel, and the conversion descriptor of its format.

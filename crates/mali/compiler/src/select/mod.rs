@@ -58,6 +58,7 @@ pub(crate) struct Select<'a> {
     attributes: vertex::Attributes,
     /// Whether a fragment program runs for each sample, whatever its inputs are.
     each_sample: bool,
+    robust: bool,
     outputs: stage::Outputs,
 }
 
@@ -132,6 +133,8 @@ pub(crate) struct Request<'a> {
     pub adds_first_instance: bool,
     /// Whether a fragment program runs for each sample, whatever its inputs are.
     pub each_sample: bool,
+    /// Whether loads out of bounds are defined.
+    pub robust: bool,
     /// Whether debuggers want to know where values are.
     pub value_locations: bool,
 }
@@ -144,7 +147,7 @@ pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selec
     let builder = Builder::new(s, |_, _| true);
     let Request { layout, pushed, part, attribute_table, .. } = request;
     let Request { pushes_addresses, adds_first_instance, .. } = request;
-    let Request { each_sample, value_locations, .. } = request;
+    let Request { each_sample, robust, value_locations, .. } = request;
     let accesses = match pushes_addresses {
         true => addresses::AccessMap::of(s),
         false => addresses::AccessMap::default(),
@@ -164,6 +167,7 @@ pub(crate) fn select(s: &Shader, request: Request<'_>, fau: Fau) -> Result<Selec
         accesses,
         attributes: vertex::Attributes::of(s),
         each_sample,
+        robust,
         outputs,
     };
     x.preload_all();

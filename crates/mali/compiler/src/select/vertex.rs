@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use tepui_ir::{Attrs, Builtin, Inst, Interp, IoLoc, IoSlot, NumKind, Op, Shader, Stage, Type};
 use tepui_mali_isa::Op as IsaOp;
 use tepui_mali_isa::modifier::fields::UNSIGNED;
-use tepui_mali_isa::modifier::{MemoryAccess, RegisterFormat, VectorSize};
+use tepui_mali_isa::modifier::{Condition, MemoryAccess, RegisterFormat, VectorSize};
 use tepui_mali_isa::operand::Swizzle;
 use tepui_sysval::SystemValue;
 
@@ -105,13 +105,28 @@ impl Select<'_> {
                 self.isa(inst, &[d], &[], &[vertex, instance, handle]);
             }
         }
-        let all: Vec<Comp> = self.split(d).into_iter().map(Comp::Val).collect();
+        let mut all: Vec<Comp> = self.split(d).into_iter().map(Comp::Val).collect();
+        if let (true, [_, _, _, alpha], 8..=32) = (self.robust, &mut all[..], ty.bits()) {
+            *alpha = self.attribute_alpha(location, is_float, *alpha)?;
+        }
         let comps = self.of_words(ty, slot.kind, &all[first..end]);
         if shared {
             self.attributes.loaded.insert((location, is_float), all);
         }
         self.set(s.result(i), &comps);
         Ok(())
+    }
+
+    /// The alpha of an attribute that may be outside of its buffer, where all that is read is 0: alpha that the format lacks is 1 there,
+    /// too.
+    fn attribute_alpha(&mut self, location: u16, is_float: bool, alpha: Comp) -> Result<Comp> {
+        let one = if is_float { 0x3f80_0000 } else { 1 };
+        let (opaque, alpha) = (self.fau_word(FauWord::OpaqueAttributes)?, self.opnd(alpha));
+        let (opaque, mask) = (self.opnd(opaque), Opnd::imm(1 << location));
+        let bit = self.word(IsaOp::LSHIFT_AND_I32, &[mask, Opnd::imm(0), opaque]);
+        let ops = [Opnd::val(bit), Opnd::imm(0), Opnd::imm(one), alpha];
+        let inst = Isa::new(IsaOp::CSEL_U32).with(Condition::Ne);
+        Ok(Comp::Val(self.def(inst, WORD, &ops)))
     }
 
     /// The number of the instance with which an attribute is fetched. The hardware divides it by the attribute's divisor, so that the first

@@ -170,6 +170,9 @@ fn word(
             FauWord::Instances { location, factor } if let Some(state) = values.state() => {
                 vertex::instance_word(state, location, factor)
             }
+            FauWord::OpaqueAttributes if let Some(state) = values.state() => {
+                vertex::opaque_attributes(state)
+            }
             FauWord::TileConversion(target) if let Some(draw) = &values.draw => {
                 draw.tile_conversions.get(usize::from(target)).copied().unwrap_or(0)
             }

@@ -9,7 +9,7 @@ use tepui_vulkan::{Error, Result};
 
 use crate::descriptor::{buffer, tables};
 use crate::device::packet;
-use crate::format;
+use crate::format::{self, HwFormat};
 use crate::texture::DESCRIPTOR_B;
 
 /// Attributes, and vertex buffers after them.
@@ -42,6 +42,16 @@ pub fn instance_word(s: &GraphicsState, location: u8, factor: bool) -> u32 {
         (Some(_), false) => !0,
         (Some(divisor), true) => divisor.max(1),
     }
+}
+
+/// The locations of attributes whose formats have no alpha, a bit each; those without an attribute are zeros.
+pub fn opaque_attributes(s: &GraphicsState) -> u32 {
+    let mut bits = 0;
+    for (k, a) in s.attributes.iter().enumerate().take(MAX_ATTRIBUTES) {
+        let hw = a.and_then(|a| format::hw(a.format));
+        bits |= u32::from(hw.is_some_and(HwFormat::is_opaque)) << k;
+    }
+    bits
 }
 
 /// The table of attributes that a program reads, for draws from an instance on.
