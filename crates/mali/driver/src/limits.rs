@@ -278,7 +278,7 @@ fn limits() -> vk::PhysicalDeviceLimits {
         line_width_range: [1.0, 8.0 - 1.0 / 16.0],
         point_size_granularity: 1.0 / 16.0,
         line_width_granularity: 1.0 / 16.0,
-        strict_lines: FALSE,
+        strict_lines: TRUE,
         standard_sample_locations: TRUE,
         optimal_buffer_copy_offset_alignment: 64,
         optimal_buffer_copy_row_pitch_alignment: 64,

@@ -48,6 +48,9 @@ pub(crate) struct PrimitiveSetup {
     front_is_counter_clockwise: bool,
     cull_front: bool,
     cull_back: bool,
+    /// Lines cover all samples of the pixels whose centres they cover, and are parallelograms; others are rectangles.
+    /// source: Mesa, panvk_vX_cmd_draw.c: Bresenham lines set the flag, and lines are strict (panvk_vX_physical_device.c).
+    single_sampled_lines: bool,
     /// Whether depths have a bias.
     biased: bool,
     /// Number of layers of the context, and the offset that is added to a vertex's layer.
@@ -92,6 +95,7 @@ impl PrimitiveSetup {
             front_is_counter_clockwise: draw.flags_0.front_face_ccw,
             cull_front: draw.flags_0.cull_front_face,
             cull_back: draw.flags_0.cull_back_face,
+            single_sampled_lines: draw.flags_0.single_sampled_lines,
             biased: depth.depth_bias_enable,
             layers: context.layer_count,
             layer_offset: context.layer_offset,
@@ -252,8 +256,8 @@ impl Assembly<'_> {
             kind: self.kind,
             size_px,
             primitive: scene.primitives.len() as u32,
-            centre_only: false,
-            rectangular: false,
+            centre_only: self.kind == PrimitiveKind::Line && setup.single_sampled_lines,
+            rectangular: !setup.single_sampled_lines,
         };
         for piece in &self.pieces {
             scene.shapes.extend(Shape::new(&GRID, piece.xy, &outline, &setup.limits));
