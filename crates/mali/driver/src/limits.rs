@@ -127,6 +127,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_graphics_pipeline_library", 1),
     ("VK_EXT_host_image_copy", 1),
+    ("VK_EXT_image_2d_view_of_3d", 1),
     ("VK_EXT_image_drm_format_modifier", 2),
     ("VK_EXT_image_robustness", 1),
     ("VK_EXT_image_view_min_lod", 1),
@@ -467,6 +468,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             }
             PhysicalDeviceNonSeamlessCubeMapFeaturesEXT { non_seamless_cube_map }
             PhysicalDeviceImageViewMinLodFeaturesEXT { min_lod }
+            PhysicalDeviceImage2DViewOf3DFeaturesEXT { image_2d_view_of_3d, sampler_2d_view_of_3d }
             PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
             PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
             PhysicalDeviceExtendedDynamicState2FeaturesEXT {
