@@ -42,6 +42,8 @@ pub struct Binding {
     pub stride: u32,
     /// Descriptor of the sampler within an element, of combined images and samplers.
     pub sampler: u32,
+    /// Descriptor of the sampler for a shader that has a sampler alone in the binding.
+    pub lone_sampler: u32,
     /// The descriptors are known when commands are recorded: the driver can put addresses of the buffers, and words of uniform
     /// buffers, into fast-access uniforms.
     pub is_pushable: bool,
@@ -75,6 +77,7 @@ impl Layout {
                 first: next.1,
                 stride,
                 sampler: stride - 1,
+                lone_sampler: stride - 1,
                 is_pushable: true,
             });
             next.1 += stride * r.count.max(1);

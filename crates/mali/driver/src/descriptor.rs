@@ -1,6 +1,6 @@
 //! Descriptors of sets: 32 bytes each, as the hardware reads them.
 //!
-//! A set's memory is a resource table. Programs name a descriptor by the table's number and an index ([`tables`]), so a write to the
+//! A set's memory is a resource table. Programs name a descriptor by the table's number and an index ([`crate::tables`]), so a write to the
 //! set is a plain write to memory.
 
 use tepui_format::Format;
@@ -15,21 +15,10 @@ use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::image::aspect_format;
 use tepui_vulkan::{Result, vk};
 
-use crate::device::{Device, packet};
+use crate::device::Device;
 use crate::family::Mali;
+use crate::packed::packet;
 use crate::texture::{self, Bytes, DESCRIPTOR_B, Part, Role};
-
-/// Numbers of the resource tables.
-pub mod tables {
-    /// The driver's: a sampler, then buffers with dynamic offsets.
-    pub const DRIVER: u8 = 0;
-    /// Index of the first buffer with a dynamic offset in it.
-    pub const FIRST_DYNAMIC: u32 = 1;
-    /// Set 0; the others follow.
-    pub const FIRST_SET: u8 = 1;
-    /// Attributes of vertices, and vertex buffers: after those of all sets.
-    pub const ATTRIBUTES: u8 = 9;
-}
 
 /// Bytes of a descriptor.
 const BYTES: u32 = DESCRIPTOR_B as u32;

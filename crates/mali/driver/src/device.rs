@@ -3,20 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tepui_mali_packets::Problem;
 use tepui_mali_packets::tiler::{ChunkSize, TilerHeap};
 use tepui_vulkan::{Error, Result, vk};
-use tepui_vulkan_expand::SharedUse;
+use tepui_vulkan_expand::{SharedMemory, SharedUse};
 use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::{Pool, PoolPiece, Recycled};
 
-use crate::encoder::{COUNTER_B, Submitted, incremental};
+use crate::encoder::streams::incremental;
+use crate::encoder::streams::subqueues::COUNTER_B;
 use crate::graphics::samples;
 use crate::kernel::{Bo, Kernel, PAGE_B, Queue, Work, has_job_manager, lock};
 use crate::meta::Meta;
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 use crate::space::Window;
 use crate::stream::{BASES, FIRST_JOB, SCRATCH, STREAM_ALIGN, Stream};
+use crate::submitted::Submitted;
 
 /// Bytes of a chunk of upload memory.
 pub const CHUNK_B: u64 = 64 << 10;
@@ -30,8 +32,6 @@ const CODE_CHUNK_B: u64 = 1 << 20;
 const CODE_ALIGN: u64 = 128;
 /// Bytes after code that the instruction fetch may read. source: Mesa, pan_props.c, on the prefetch of instructions
 const FETCH_B: u64 = 128;
-/// Alignment of descriptors. source: genxml, the alignments of Texture, Plane, Sampler, Local Storage
-pub const DESCRIPTOR_ALIGN: u64 = 64;
 
 /// A piece of a pool.
 pub type Piece = PoolPiece<Bo>;
@@ -42,6 +42,20 @@ pub struct ThreadMemory {
     pub memory: Bo,
     /// Logarithm of the bytes of a thread.
     pub log2_bytes: u32,
+}
+
+/// Memory of expanded draws that command buffers share.
+#[derive(Clone)]
+pub struct ExpandMemory(pub Arc<Bo>);
+
+impl SharedMemory for ExpandMemory {
+    fn address(&self) -> u64 {
+        self.0.address
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.size
+    }
 }
 
 /// Bytes of the geometry buffer. source: Mesa, panvk_vX_queue.c (`init_tiler`)
@@ -303,9 +317,4 @@ impl Device {
         all.insert(log2_bytes, made.clone());
         Ok(Some(made))
     }
-}
-
-/// An error of a value that does not fit into its packet.
-pub fn packet(p: Problem) -> Error {
-    Error::new(vk::Result::ERROR_UNKNOWN, p.to_string())
 }

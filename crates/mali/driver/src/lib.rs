@@ -27,12 +27,17 @@ pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod meta;
+pub mod packed;
+pub mod programs;
 pub mod pushed;
 pub mod query;
 pub mod shader;
 pub mod space;
 pub mod stream;
+pub mod submitted;
+pub mod tables;
 pub mod texture;
+pub mod variant;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

@@ -4,10 +4,10 @@
 use tepui_mali_compiler::{FauWord, Layout};
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::shader::Buffer;
+use tepui_mali_textures::DESCRIPTOR_B;
 
-use crate::descriptor::tables;
-use crate::shader::Dynamic;
-use crate::texture::DESCRIPTOR_B;
+use crate::tables;
+use crate::variant::Dynamic;
 
 /// Maximum number of words of a copy: the registers of a load.
 const MAX_COPY: u32 = 16;
@@ -139,7 +139,16 @@ mod tests {
     use super::*;
 
     fn binding(set: u32, binding: u32, table: u8, first: u32) -> Binding {
-        Binding { set, binding, table, first, stride: 1, sampler: 0, is_pushable: true }
+        Binding {
+            set,
+            binding,
+            table,
+            first,
+            stride: 1,
+            sampler: 0,
+            lone_sampler: 0,
+            is_pushable: true,
+        }
     }
 
     fn word(set: u32, binding: u32, element: u32, word: u32) -> FauWord {

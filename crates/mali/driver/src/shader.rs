@@ -7,9 +7,7 @@ use tepui_expand::{Expansion, pull};
 use tepui_format::Format;
 use tepui_ir::{Attrs, Builtin, Interp, IoLoc, Op, ResKind, Shader as Ir, Stage};
 use tepui_mali_compiler::interface::PUSHED_WORDS;
-use tepui_mali_compiler::{
-    Binding, Clips, FauWord, FragmentInfo, Layout, Options, Program, StageInfo, Stats, VertexInfo,
-};
+use tepui_mali_compiler::{Binding, Clips, Layout, Options, Program, StageInfo, Stats};
 use tepui_mali_isa::disasm;
 use tepui_mali_packets::shader::{
     CoverageBitmaskType, ShaderProgram, ShaderRegisterAllocation, ShaderStage, WarpLimit,
@@ -24,17 +22,17 @@ use tepui_vulkan::{Error, Result, vk};
 use tepui_vulkan_expand::Derived;
 use tepui_vulkan_kit::{Variants, variants};
 
-use crate::descriptor::tables;
-use crate::device::{Device, Piece, packet};
+use crate::device::Device;
 use crate::family::Mali;
 use crate::graphics::blend::Lowered;
 use crate::graphics::local::Locations;
 use crate::limits::SUBGROUP_SIZE;
+use crate::packed::packet;
 use crate::pushed;
+use crate::tables;
 use crate::texture::DESCRIPTOR_B;
 
-/// Numbers of the buffers with dynamic offsets of each set.
-pub type Dynamic = [u32; MAX_SETS];
+pub use crate::variant::{Dynamic, Entry, Variant};
 
 /// The descriptors of the bindings of set layouts, for the compiler, and the buffers with dynamic offsets, which are in the driver's
 /// table.
@@ -54,6 +52,7 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
                     first: first_dynamic + b.first_dynamic,
                     stride: 1,
                     sampler: 0,
+                    lone_sampler: 0,
                     is_pushable: !b.partially_bound,
                 },
                 false => Binding {
@@ -67,6 +66,7 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
                         b.ty,
                         DescriptorType::CombinedImageSampler | DescriptorType::Mutable
                     )),
+                    lone_sampler: u32::from(b.ty == DescriptorType::CombinedImageSampler),
                     // Descriptors are read when commands are recorded, whatever the program does with them.
                     is_pushable: !(b.updates_after_bind || b.partially_bound),
                 },
@@ -76,49 +76,6 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
         first_dynamic += own.dynamic;
     }
     (layout, dynamic)
-}
-
-/// A program of a variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// The only one, of dispatches and fragments; positions and point sizes of vertices.
-    Only,
-    /// Positions of vertices, without point sizes.
-    WithoutPointSize,
-    /// Varyings of vertices.
-    Varying,
-}
-
-/// Program descriptors of a variant at most.
-const MAX_ENTRIES: usize = 3;
-
-/// A program where it can run; of vertices, all that one shader makes.
-pub struct Variant {
-    /// Code, and constant data after it.
-    _code: Piece,
-    /// Program descriptors, by [`Entry`].
-    descriptors: Piece,
-    data: u64,
-    /// Words of fast-access uniforms.
-    pub fau: Vec<FauWord>,
-    /// Words of uniform buffers among them.
-    pub pushed: Vec<pushed::Words>,
-    /// Addresses of buffers among them.
-    pub addresses: Vec<pushed::Address>,
-    /// Buffers with dynamic offsets in the driver's table.
-    pub dynamic: Dynamic,
-    /// Invocations of a workgroup.
-    pub workgroup: [u32; 3],
-    /// Bytes of workgroup memory.
-    pub shared_bytes: u32,
-    /// Properties of the stage.
-    stage: StageInfo,
-    /// Attributes of vertices that the program reads, by location.
-    pub attributes: u32,
-    /// Statistics of the compiler.
-    pub stats: Stats,
-    /// Machine code as text, if the pipeline is to show it.
-    assembly: Option<String>,
 }
 
 /// Alignment of constant data. source: `tepui_mali_compiler::Program::data`
@@ -215,39 +172,6 @@ impl Variant {
             stats,
             assembly: captures.then(text),
         })
-    }
-
-    /// Address of a program descriptor.
-    pub fn descriptor(&self, entry: Entry) -> u64 {
-        debug_assert!((entry as usize) < MAX_ENTRIES);
-        self.descriptors.address + (entry as usize * ShaderProgram::SIZE_BYTES) as u64
-    }
-
-    /// Address of the constant data.
-    pub fn data_address(&self) -> u64 {
-        self.data
-    }
-
-    /// Properties of a vertex program.
-    ///
-    /// # Errors
-    /// When it is of another stage.
-    pub fn vertex(&self) -> Result<&VertexInfo> {
-        match &self.stage {
-            StageInfo::Vertex(info) => Ok(info),
-            _ => Err(Error::unsupported("another program in the place of a vertex program")),
-        }
-    }
-
-    /// Properties of a fragment program.
-    ///
-    /// # Errors
-    /// When it is of another stage.
-    pub fn fragment(&self) -> Result<&FragmentInfo> {
-        match &self.stage {
-            StageInfo::Fragment(info) => Ok(info),
-            _ => Err(Error::unsupported("another program in the place of a fragment program")),
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Opnd, Select};
 use crate::error::{Error, Result};
 use crate::interface::{FauWord, handle};
 use crate::mir::{Comp, Inst as Isa, Memory, PAIR, Val, WORD, words};
-use tepui_ir::{Access, AtomicOp, Attrs, Inst, Mem, Op, Res, Type, Value};
+use tepui_ir::{Access, AtomicOp, Attrs, Inst, Mem, Op, Res, ResKind, Type, Value};
 use tepui_mali_isa::Op as IsaOp;
 use tepui_mali_isa::modifier::fields::{COMPARE, UNSIGNED};
 use tepui_mali_isa::modifier::{AtomicOperation, LoadLane8, LoadLane16, LoadLane32};
@@ -143,7 +143,13 @@ impl Select<'_> {
         let Some(place) = self.layout.find(set, binding).copied() else {
             return Err(Error::Unplaced { set, binding });
         };
-        let first = place.first + if sampler { place.sampler } else { 0 };
+        let is_combined = s.resources[res].kind == ResKind::CombinedTextureSampler;
+        let first = place.first
+            + match (sampler, is_combined) {
+                (true, true) => place.sampler,
+                (true, false) => place.lone_sampler,
+                _ => 0,
+            };
         if let Some(element) = s.as_const(index) {
             return Ok((place.table.into(), first + element as u32 * place.stride, None));
         }

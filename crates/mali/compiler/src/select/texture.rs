@@ -7,7 +7,7 @@ use super::{Opnd, Select};
 use crate::error::Result;
 use crate::interface::handle;
 use crate::mir::{Comp, Inst as Isa, PAIR, Val, WORD, words};
-use tepui_ir::{Dim, Image, Inst, NumKind, Op, ResKind, TexArgs, Value};
+use tepui_ir::{Dim, Image, Inst, NumKind, Op, TexArgs, Value};
 use tepui_mali_isa::Op as IsaOp;
 use tepui_mali_isa::modifier::fields::{
     ARRAY_ENABLE, DERIVATIVE_ENABLE, FORCE_DELTA_ENABLE, LOD_BIAS_DISABLE, LOD_CLAMP_DISABLE,
@@ -132,9 +132,7 @@ impl Select<'_> {
         value: Value,
         sampler: bool,
     ) -> Result<Descriptor> {
-        let (res, _) = self.descriptor(i, value)?;
-        let combined = self.s.resources[res].kind == ResKind::CombinedTextureSampler;
-        let (table, first, rest) = self.descriptor_index(i, value, sampler && combined)?;
+        let (table, first, rest) = self.descriptor_index(i, value, sampler)?;
         Ok(Descriptor { table, first, rest })
     }
 

@@ -11,8 +11,9 @@ use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
 
 use super::Encoder;
-use super::inputs::{Inputs, Stage, Uniforms, Values};
-use crate::device::{DESCRIPTOR_ALIGN, packet};
+use super::inputs::{Inputs, Uniforms, Values};
+use crate::encoder::uploaded::Stage;
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 use crate::shader::{Entry, Variant};
 
 /// A dispatch of a program, without its numbers of workgroups.

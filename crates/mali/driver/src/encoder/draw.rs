@@ -13,14 +13,15 @@ use tepui_vulkan::{Error, Result, vk};
 
 use super::Encoder;
 use super::expand::is_polygon;
-use super::inputs::{DrawValues, Inputs, Kind, Stage, Uniforms, Values};
-use super::rendering::Contexts;
-use crate::device::{DESCRIPTOR_ALIGN, packet};
+use super::inputs::{DrawValues, Inputs, Uniforms, Values};
+use super::targets::Contexts;
+use crate::encoder::uploaded::{Kind, Stage};
 use crate::graphics::blend::{self, Blending};
 use crate::graphics::framebuffer::tile_format;
 use crate::graphics::raster::{Outputs, Sampling, Tests};
 use crate::graphics::vertex::FirstInstance;
 use crate::graphics::{raster, vertex};
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 use crate::shader::{Entry, Variant};
 
 /// State of a draw.

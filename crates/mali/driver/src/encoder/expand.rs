@@ -13,34 +13,22 @@ use tepui_vulkan::state::GraphicsState;
 use tepui_vulkan::{Result, vk};
 use tepui_vulkan_expand as expand;
 use tepui_vulkan_expand::{
-    ExpandState, Expander, Launch, Program, SharedMemory, SharedUse, Supplied, VertexValues,
+    ExpandState, Expander, Launch, Program, SharedUse, Supplied, VertexValues,
 };
 use tepui_vulkan_meta::{condition, copy};
 
 use super::Encoder;
-use super::inputs::{Inputs, Kind, Values};
+use super::inputs::{Inputs, Values};
 use super::streams::subqueues::{Waits, mask_of};
-use crate::device::DESCRIPTOR_ALIGN;
+use crate::device::ExpandMemory;
+use crate::encoder::uploaded::Kind;
 use crate::family::Mali;
 use crate::graphics::vertex::{self, FirstInstance};
-use crate::kernel::{Bo, Queue};
+use crate::kernel::Queue;
 use crate::limits::SUBGROUP_SIZE;
+use crate::packed::DESCRIPTOR_ALIGN;
 use crate::shader::Variant;
 use crate::stream::Flush;
-
-/// Memory of expanded draws that command buffers share.
-#[derive(Clone)]
-pub struct ExpandMemory(pub Arc<Bo>);
-
-impl SharedMemory for ExpandMemory {
-    fn address(&self) -> u64 {
-        self.0.address
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.size
-    }
-}
 
 /// Descriptor sets of graphics pipelines, for launches.
 pub struct Sets {

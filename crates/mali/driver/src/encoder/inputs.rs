@@ -10,11 +10,13 @@ use tepui_vulkan::{Error, Result};
 use tepui_vulkan_expand::VertexValues;
 
 use super::Encoder;
-use crate::descriptor::{buffer, tables};
-use crate::device::{DESCRIPTOR_ALIGN, packet};
+use super::uploaded::{Copied, Kind, Stage};
+use crate::descriptor::buffer;
 use crate::graphics::{raster, vertex};
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 use crate::pushed::{BufferAt, WordCopy};
 use crate::shader::Variant;
+use crate::tables;
 
 /// Bytes of an entry of the table of resource tables.
 const RESOURCE_B: usize = Resource::SIZE_BYTES;
@@ -204,87 +206,6 @@ fn word(
         }
         (system, _) => return Err(Error::unsupported(format!("{system:?} in programs on Mali"))),
     })
-}
-
-/// Kinds of data that commands point to. A command whose data is that of the command before points to the same copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The driver's table of a program's resources.
-    Driver(Stage),
-    /// The table of resource tables.
-    Resources(Stage),
-    /// Fast-access uniforms.
-    Fau(Stage),
-    /// Attributes and vertex buffers.
-    Attributes,
-    /// Blend descriptors.
-    Blend,
-    /// Depth and stencil.
-    DepthStencil,
-    /// Memory of threads.
-    Threads,
-}
-
-/// Stages with inputs of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Compute.
-    Compute,
-    /// Vertex.
-    Vertex,
-    /// Fragment.
-    Fragment,
-}
-
-impl Stage {
-    const COUNT: usize = 3;
-}
-
-impl Kind {
-    const COUNT: usize = 13;
-
-    fn index(self) -> usize {
-        match self {
-            Kind::Attributes => 0,
-            Kind::Blend => 1,
-            Kind::DepthStencil => 2,
-            Kind::Threads => 3,
-            Kind::Driver(stage) => 4 + stage as usize,
-            Kind::Resources(stage) => 7 + stage as usize,
-            Kind::Fau(stage) => 10 + stage as usize,
-        }
-    }
-}
-
-/// The last data of each kind, and its address.
-#[derive(Default)]
-pub struct Uploaded {
-    data: [(Vec<u8>, u64); Kind::COUNT],
-    /// Uniforms of each stage to which a queue has copied words of uniform buffers.
-    copied: [Option<Copied>; Stage::COUNT],
-}
-
-/// Uniforms to which a queue has copied words of uniform buffers.
-struct Copied {
-    bytes: Vec<u8>,
-    copies: Vec<WordCopy>,
-    address: u64,
-}
-
-impl Uploaded {
-    /// Forgets all, as the memory is reused.
-    pub fn clear(&mut self) {
-        self.data.iter_mut().for_each(|(bytes, at)| {
-            bytes.clear();
-            *at = 0;
-        });
-        self.forget_copies();
-    }
-
-    /// Forgets words of uniform buffers, which commands may write.
-    pub fn forget_copies(&mut self) {
-        self.copied = [const { None }; Stage::COUNT];
-    }
 }
 
 impl Encoder {

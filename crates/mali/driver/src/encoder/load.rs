@@ -7,27 +7,17 @@ use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
 use tepui_mali_packets::texture::TextureDimension;
 use tepui_vulkan::Result;
 use tepui_vulkan::command::{BindPoint, MAX_PUSH, MAX_SETS};
-use tepui_vulkan::state::MAX_COLOURS;
 
 use super::Encoder;
-use super::inputs::{Inputs, Stage, Values};
-use crate::device::DESCRIPTOR_ALIGN;
+use super::inputs::{Inputs, Values};
+use super::targets::Kept;
+use crate::encoder::uploaded::Stage;
 use crate::graphics::blend;
 use crate::graphics::framebuffer::{FrameShaders, Framebuffer, Target};
 use crate::graphics::load::{self, Addresses, Loads};
+use crate::packed::DESCRIPTOR_ALIGN;
 use crate::shader::{Entry, Variant};
 use crate::texture::{Bytes, Part, Role, unsupported};
-
-/// Attachments that keep what they have, as textures.
-#[derive(Default)]
-pub struct Kept<'a> {
-    /// Colours by location.
-    pub colours: [Option<Target<'a>>; MAX_COLOURS],
-    /// Depth.
-    pub depth: Option<Target<'a>>,
-    /// Stencil.
-    pub stencil: Option<Target<'a>>,
-}
 
 impl Encoder {
     /// The texture descriptor of a part of an image, whose planes live as long as the recording.

@@ -20,10 +20,10 @@ use super::Encoder;
 use super::draw::Parts;
 use super::inputs::Inputs;
 use super::streams::subqueues::mask_of;
-use crate::device::DESCRIPTOR_ALIGN;
 use crate::family::Mali;
 use crate::graphics::blend::Blending;
 use crate::kernel::Queue;
+use crate::packed::DESCRIPTOR_ALIGN;
 use crate::stream::Flush;
 use crate::texture::{Part, Role};
 

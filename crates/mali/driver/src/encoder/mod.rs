@@ -18,7 +18,9 @@ mod queries;
 mod record;
 mod rendering;
 mod stages;
-mod streams;
+pub mod streams;
+mod targets;
+mod uploaded;
 
 use std::sync::Arc;
 
@@ -30,21 +32,18 @@ use tepui_vulkan_expand::ExpandState;
 use tepui_vulkan_kit::Arena;
 use tepui_vulkan_kit::arena::Upload;
 
-use crate::device::{DESCRIPTOR_ALIGN, Device, ThreadMemory, packet};
+use crate::device::{Device, ExpandMemory, ThreadMemory};
 use crate::graphics::raster::Occlusion;
 use crate::kernel::{Bo, Queue, Work, has_job_manager};
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 use crate::shader::Variant;
 use crate::stream::{Flush, STREAM_ALIGN};
 
-use expand::ExpandMemory;
-use inputs::Uploaded;
-use jobs::Jobs;
-pub use jobs::{Patches, Submitted};
-use rendering::Targets;
-pub use streams::incremental;
-pub use streams::subqueues::COUNTER_B;
+use jobs::chains::Jobs;
 use streams::subqueues::{Subqueues, Waits};
+use targets::Targets;
 use tepui_mali_packets::job::WriteValueType;
+use uploaded::Uploaded;
 
 /// Records a command buffer.
 pub struct Encoder {

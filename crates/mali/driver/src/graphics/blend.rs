@@ -21,7 +21,7 @@ use tepui_vulkan::{Error, Result};
 use super::framebuffer::{Target, TileFormat, tile_format};
 use super::load::Loads;
 use super::local;
-use crate::device::packet;
+use crate::packed::packet;
 
 /// A half of an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

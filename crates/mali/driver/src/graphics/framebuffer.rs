@@ -19,8 +19,8 @@ use tepui_mali_packets::texture::{AfbcCompressionMode, ComponentOrder as Order, 
 use tepui_vulkan::{Error, Result};
 
 use super::samples;
-use crate::device::packet;
 use crate::format;
+use crate::packed::packet;
 
 /// Bytes of a framebuffer descriptor without its targets.
 const FRAMEBUFFER_B: usize = 128;

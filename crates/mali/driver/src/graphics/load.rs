@@ -13,7 +13,7 @@ use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan_kit::MetaBuilder;
 use tepui_vulkan_meta::image::{fetch, image, slot};
 
-use crate::device::packet;
+use crate::packed::packet;
 
 /// Attachments that a program loads. Its textures are bindings of set 0 from 0 on: colours, then depth, then stencil, each an array
 /// of layers.

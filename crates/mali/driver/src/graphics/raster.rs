@@ -12,7 +12,7 @@ use tepui_mali_packets::texture::CompareFunction;
 use tepui_vulkan::state::{GraphicsState, Stencil};
 use tepui_vulkan::{Error, Result, vk};
 
-use crate::device::packet;
+use crate::packed::packet;
 
 /// Attachments that a rendering has.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,9 +7,10 @@ use tepui_mali_packets::shader::{Attribute, AttributeFrequency, AttributeType};
 use tepui_vulkan::state::{GraphicsState, MAX_VERTEX};
 use tepui_vulkan::{Error, Result};
 
-use crate::descriptor::{buffer, tables};
-use crate::device::packet;
+use crate::descriptor::buffer;
 use crate::format::{self, HwFormat};
+use crate::packed::packet;
+use crate::tables;
 use crate::texture::DESCRIPTOR_B;
 
 /// Attributes, and vertex buffers after them.

@@ -134,7 +134,7 @@ impl Panfrost {
             index: 1,
             ..JobHeader::default()
         };
-        let bytes = header.pack().map_err(crate::device::packet)?;
+        let bytes = header.pack().map_err(crate::packed::packet)?;
         // SAFETY: the place is inside of the mapping, and the GPU does not use it.
         unsafe {
             let to = self.mapping.base().add(at as usize);

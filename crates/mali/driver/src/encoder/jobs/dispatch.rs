@@ -6,10 +6,11 @@ use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 
 use super::bytes;
-use super::patch::{Parameters, Patched};
-use crate::device::packet;
+use super::patch::Parameters;
 use crate::encoder::Encoder;
 use crate::encoder::compute::Launch;
+use crate::meta::Patched;
+use crate::packed::packet;
 
 fn payload(l: &Launch, counts: [u32; 3]) -> ComputePayload {
     ComputePayload {

@@ -11,11 +11,12 @@ use tepui_vulkan::backend::Counts;
 use tepui_vulkan::command::IndexBuffer;
 use tepui_vulkan_meta::{MetaEncoder as _, copy};
 
-use super::patch::{Parameters, Patched};
-use crate::device::{DESCRIPTOR_ALIGN, packet};
+use super::patch::Parameters;
 use crate::encoder::Encoder;
 use crate::encoder::draw::{DrawState, Source, index_type};
 use crate::encoder::inputs::Uniforms;
+use crate::meta::Patched;
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 
 /// Bytes of the job.
 const JOB_B: usize = valhall::VARYING as usize + ShaderEnvironment::SIZE_BYTES;

@@ -10,13 +10,12 @@
 //!
 //! source: Mesa, v9.xml (jobs), pan_jc.h (`pan_jc_add_job`), panvk_vX_queue.c
 
+pub mod chains;
 mod dispatch;
 mod draw;
 mod patch;
 mod rendering;
 mod submit;
-
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use tepui_mali_packets::job::{
     CacheFlushJobPayload, JobHeader, JobType, WriteValueJobPayload, WriteValueType,
@@ -26,133 +25,18 @@ use tepui_vulkan::Result;
 use tepui_vulkan_kit::arena::Upload;
 
 use super::Encoder;
-use crate::device::packet;
-use crate::kernel::{Queue, Work};
-use crate::stream::Flush;
+use crate::kernel::Queue;
+use crate::packed::packet;
+use chains::HEADER_B;
 
-pub use patch::Patches;
-pub use submit::{Submitted, submit};
+pub use submit::submit;
 
-/// Bytes of a header.
-const HEADER_B: usize = JobHeader::SIZE_BYTES;
 /// Alignment of jobs. source: v9.xml
 const JOB_ALIGN: u64 = 128;
 /// Maximum number of jobs of a chain, whose indices have 16 bits.
 const MAX_JOBS: u32 = u16::MAX as u32;
-/// Bytes of the status and the incomplete task at the start of a header, and of the fault's address.
-const STATUS_B: usize = 16;
 /// Offset of the address of the next job in a header.
 const NEXT: usize = 24;
-
-/// A chain of jobs.
-#[derive(Clone, Copy)]
-struct Chain {
-    /// First job, in [`Jobs::jobs`].
-    first: usize,
-    queue: Queue,
-}
-
-/// Memory that the hardware writes and that is restored before its chains run again.
-struct Restored {
-    place: Upload,
-    bytes: Vec<u8>,
-}
-
-/// The chains of a recording.
-#[derive(Default)]
-pub struct Jobs {
-    jobs: Vec<Upload>,
-    chains: Vec<Chain>,
-    /// The last chain takes further jobs.
-    is_open: bool,
-    /// Index of the last job of the open chain.
-    last: u32,
-    /// Index of the job that all later ones wait for; 0 for none.
-    after: u32,
-    /// Index of the last draw; 0 for none.
-    draw: u32,
-    /// Caches that are flushed before the next job.
-    order: Option<Flush>,
-    reads_clock: bool,
-    restored: Vec<Restored>,
-    /// Number of the submission that has the chains; 0 before the first.
-    submission: AtomicU64,
-}
-
-impl Jobs {
-    /// Orders all later jobs after all earlier ones, with caches flushed between.
-    pub fn order(&mut self, flush: Flush) {
-        self.order = Some(self.order.map_or(flush, |before| before.and(flush)));
-    }
-
-    /// Forgets what was recorded.
-    pub fn clear(&mut self) {
-        *self = Jobs::default();
-    }
-
-    /// The chains as works.
-    pub fn works(&self) -> Vec<Work> {
-        let work = |chain: &Chain| Work {
-            queue: chain.queue,
-            address: self.jobs[chain.first].address,
-            size: 0,
-            reads_clock: self.reads_clock,
-        };
-        self.chains.iter().map(work).collect()
-    }
-
-    /// The headers of each chain's jobs, as they are in memory.
-    ///
-    /// # Safety
-    /// The GPU is not executing the chains.
-    unsafe fn headers(&self) -> Vec<(Queue, Vec<JobHeader>)> {
-        let ends = self.chains.iter().skip(1).map(|chain| chain.first).chain([self.jobs.len()]);
-        let header = |job: &Upload| {
-            // SAFETY: the place has a job's bytes, and nobody writes them now.
-            let bytes = unsafe { std::slice::from_raw_parts(job.host.cast_const(), HEADER_B) };
-            JobHeader::unpack(bytes).unwrap_or_default()
-        };
-        let of = |(chain, end): (&Chain, usize)| {
-            (chain.queue, self.jobs[chain.first..end].iter().map(header).collect())
-        };
-        self.chains.iter().zip(ends).map(of).collect()
-    }
-
-    /// Ends the last chain. The next one runs after it.
-    fn end_chain(&mut self) {
-        self.is_open = false;
-        (self.last, self.after, self.draw) = (0, 0, 0);
-        self.order = None;
-    }
-
-    /// Begins a chain if none is open.
-    fn open_chain(&mut self, queue: Queue) {
-        if !std::mem::replace(&mut self.is_open, true) {
-            self.chains.push(Chain { first: self.jobs.len(), queue });
-        }
-    }
-
-    /// Clears what the hardware wrote into headers, and restores other memory, so that the chains can run again.
-    ///
-    /// # Safety
-    /// The GPU is not executing the chains.
-    unsafe fn rearm(&self) {
-        for job in &self.jobs {
-            // SAFETY: each place has a job's bytes, and nobody else writes them now.
-            unsafe { job.host.write_bytes(0, STATUS_B) };
-        }
-        for Restored { place, bytes } in &self.restored {
-            // SAFETY: the place has these many bytes, and nobody else writes them now.
-            unsafe { place.write(bytes) };
-        }
-    }
-
-    /// The status words of the last job of each chain.
-    fn ends(&self) -> impl Iterator<Item = *const AtomicU32> + '_ {
-        let starts = self.chains.iter().skip(1).map(|chain| chain.first).chain([self.jobs.len()]);
-        starts.filter_map(|end| Some(self.jobs.get(end.checked_sub(1)?)?.host.cast_const().cast()))
-    }
-}
 
 /// The bytes of a job: a header, and a payload after it.
 fn bytes(header: &JobHeader, payload: &impl Packet) -> std::result::Result<Vec<u8>, Problem> {

@@ -15,12 +15,14 @@ use tepui_sysval::{Long, Words as _, push_words};
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 use tepui_vulkan::command::{IndexBuffer, MAX_PUSH};
+use tepui_vulkan_kit::MetaBuilder;
 use tepui_vulkan_kit::builder::Words;
-use tepui_vulkan_kit::{MetaBuilder, Variants};
 
-use crate::device::{Device, packet};
+use crate::device::Device;
 use crate::encoder::Encoder;
 use crate::encoder::inputs::Uniforms;
+use crate::meta::{Patched, Patcher};
+use crate::packed::packet;
 use crate::shader::{Dynamic, Variant, compile_error};
 
 /// Offset of the word of a header with the type and the index.
@@ -35,29 +37,6 @@ const COUNTS: i32 = 40;
 const BASE_VERTEX: i32 = valhall::PRIMITIVE as i32 + 4;
 /// Offset of the number of indices.
 const INDEX_COUNT: i32 = valhall::PRIMITIVE as i32 + 12;
-
-/// Kinds of parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Patched {
-    /// `VkDispatchIndirectCommand`.
-    Dispatch,
-    /// `VkDrawIndirectCommand`.
-    Draw,
-    /// `VkDrawIndexedIndirectCommand`.
-    DrawIndexed,
-}
-
-/// Programs of this module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Patcher {
-    /// Writes parameters into a job.
-    Parameters(Patched),
-    /// Copies words.
-    Copy,
-}
-
-/// Programs that are compiled so far.
-pub type Patches = Variants<Patcher, Arc<Variant>>;
 
 /// Parameters of a command in memory.
 #[derive(Clone, Copy)]

@@ -11,12 +11,12 @@ use tepui_mali_packets::job::{JobHeader, JobType};
 use tepui_mali_packets::tiler::TilerContextJm;
 use tepui_vulkan::Result;
 
-use super::Restored;
-use crate::device::{DESCRIPTOR_ALIGN, packet};
+use super::chains::Restored;
 use crate::encoder::Encoder;
-use crate::encoder::rendering::{Contexts, Tiling};
+use crate::encoder::targets::{Contexts, Tiling};
 use crate::graphics::samples;
 use crate::kernel::Queue;
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 
 /// Bytes of a tiler context.
 const CONTEXT_B: u64 = TilerContextJm::SIZE_BYTES as u64;

@@ -1,54 +1,19 @@
 //! Submissions of chains, and what tells whether they faulted: the kernel does not, but the headers of jobs do.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tepui_vulkan::Result;
 
-use super::Jobs;
+use super::chains::Jobs;
 use crate::device::Device;
 use crate::encoder::Encoder;
 use crate::kernel::Work;
-
-/// Status of a job that has ended without a fault. source: Mesa, decode_jm.c (`pandecode_abort_on_fault_jc`)
-const DONE: u32 = 1;
 
 impl Encoder {
     /// Number of the submission that has the recording's chains; 0 before the first.
     fn submission(&self) -> &AtomicU64 {
         static NONE: AtomicU64 = AtomicU64::new(0);
         self.jobs.as_ref().map_or(&NONE, |jobs| &jobs.submission)
-    }
-}
-
-/// Chains that are submitted, with what tells whether they faulted.
-#[derive(Default)]
-pub struct Submitted {
-    chains: Vec<(u64, usize, *const AtomicU32)>,
-    faulted: bool,
-}
-
-// SAFETY: the pointers are to memory of encoders, which take their entries out before they give it back.
-unsafe impl Send for Submitted {}
-
-impl Submitted {
-    /// Looks at the chains of submissions up to a number; whether one has ever faulted.
-    fn look(&mut self, done: u64) -> bool {
-        let Submitted { chains, faulted } = self;
-        chains.retain(|&(number, _, status)| {
-            if number > done {
-                return true;
-            }
-            // SAFETY: the encoder has the memory still.
-            *faulted |= unsafe { (*status).load(Ordering::Acquire) } != DONE;
-            false
-        });
-        *faulted
-    }
-
-    /// Looks at the chains of an encoder whose memory is about to be used for something else, and forgets them.
-    fn forget(&mut self, encoder: usize, done: u64) {
-        self.look(done);
-        self.chains.retain(|chain| chain.1 != encoder);
     }
 }
 
@@ -94,7 +59,7 @@ pub fn submit(
         for jobs in batch.drain(..) {
             jobs.submission.store(number, Ordering::Release);
             let ends = jobs.ends().map(|status| (number, key(jobs), status));
-            submitted.chains.extend(ends);
+            submitted.add(ends);
         }
         Ok(())
     };

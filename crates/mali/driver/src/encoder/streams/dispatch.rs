@@ -8,10 +8,10 @@ use tepui_mali_packets::shader::ComputeSizeWorkgroup;
 use tepui_vulkan::Result;
 use tepui_vulkan::backend::{Condition, Dispatch};
 
-use crate::device::packet;
 use crate::encoder::Encoder;
 use crate::encoder::compute::Launch;
 use crate::kernel::Queue;
+use crate::packed::packet;
 use crate::stream::SCRATCH;
 
 /// Registers of RUN_COMPUTE.

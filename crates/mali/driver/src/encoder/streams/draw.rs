@@ -6,12 +6,12 @@ use tepui_mali_packets::cs::{CsCondition, CsRunIdvs};
 use tepui_mali_packets::draw::{IndexType, PrimitiveFlags};
 use tepui_vulkan::Result;
 
-use super::rendering::registers as common;
-use crate::device::packet;
+use super::tiler::registers as common;
 use crate::encoder::Encoder;
 use crate::encoder::draw::{DrawState, Source, index_type};
-use crate::encoder::rendering::Contexts;
+use crate::encoder::targets::Contexts;
 use crate::kernel::Queue;
+use crate::packed::packet;
 use crate::stream::{SCRATCH, Stream};
 
 /// Registers of RUN_IDVS. source: Mesa, panvk_vX_cmd_draw.c

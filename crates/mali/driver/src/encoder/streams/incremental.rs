@@ -10,7 +10,7 @@
 use tepui_mali_packets::Problem;
 use tepui_mali_packets::cs::CsCondition;
 
-use super::rendering::{COMPLETED, CONTEXT_B, registers};
+use super::tiler::{COMPLETED, CONTEXT_B, registers};
 use crate::stream::{DEFERRED_SYNC, Flush, JOBS_MASK, LS, SCRATCH, Stream};
 
 /// The framebuffers of a rendering.

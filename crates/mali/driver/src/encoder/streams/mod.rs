@@ -9,6 +9,7 @@ mod draw;
 pub mod incremental;
 pub mod rendering;
 pub mod subqueues;
+pub mod tiler;
 #[cfg(test)]
 mod words;
 

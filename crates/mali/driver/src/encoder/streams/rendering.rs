@@ -10,42 +10,20 @@ use tepui_vulkan::{Result, vk};
 
 use super::incremental;
 use super::subqueues::{Waits, mask_of};
-use crate::device::{DESCRIPTOR_ALIGN, GEOMETRY_B, packet};
+use super::tiler::{COMPLETED, CONTEXT_B, Parts, registers};
+use crate::device::GEOMETRY_B;
 use crate::encoder::Encoder;
-use crate::encoder::rendering::{Contexts, Tiling};
+use crate::encoder::targets::{Contexts, Tiling};
 use crate::graphics::samples;
 use crate::kernel::Queue;
+use crate::packed::{DESCRIPTOR_ALIGN, packet};
 use crate::stream::{DEFERRED_SYNC, JOBS_MASK, SCRATCH};
 
-/// Bytes of a tiler context.
-pub(super) const CONTEXT_B: u64 = TilerContext::SIZE_BYTES as u64;
 /// Words of a tiler context that are reset together.
 const RESET_WORDS: usize = 16;
-/// Offset of the addresses of the completed chunks in a tiler context.
-pub(super) const COMPLETED: i16 = 40;
-
-/// Registers of RUN_IDVS and RUN_FRAGMENT. source: Mesa, panvk_vX_cmd_draw.c
-pub mod registers {
-    /// The tiler context of draws, and the framebuffer of fragment jobs.
-    pub const TILER: u8 = 40;
-    /// The map of tiles that are rendered; 0 for all.
-    pub const TILE_MAP: u8 = 44;
-    /// Bytes of a row of it.
-    pub const TILE_MAP_STRIDE: u8 = 46;
-}
 
 /// Scratch register with the number of times that an exhausted heap was handled.
 const COUNT: u8 = SCRATCH + 8;
-
-/// Framebuffers of a rendering whose draws do not fit into the heap, whose descriptors are given with their flags.
-pub struct Parts {
-    /// Of the first draws.
-    pub first: Vec<u64>,
-    /// Of later draws.
-    pub next: Vec<u64>,
-    /// Of the last draws.
-    pub last: Vec<u64>,
-}
 
 impl Encoder {
     /// Makes the tiler contexts of a rendering, and begins its tiling.
