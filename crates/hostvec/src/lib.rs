@@ -10,11 +10,13 @@
 pub mod asm;
 #[cfg(not(target_family = "wasm"))]
 mod executable;
+mod lazy;
 mod row_cache;
 mod target;
 
 pub use asm::{Assembler, GroupLayout};
 #[cfg(not(target_family = "wasm"))]
 pub use executable::Executable;
+pub use lazy::LazyTranslation;
 pub use row_cache::RowCache;
 pub use target::Target;

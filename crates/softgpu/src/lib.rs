@@ -1,7 +1,8 @@
 //! Components that all GPU models share: host memory of buffer objects ([`memory`]), GPU address
 //! spaces with page tables and permissions ([`vm`]) and their faults ([`fault`]), a pool of worker
 //! threads that act as shader cores ([`worker_pool`]), a pool of reusable buffers
-//! ([`buffer_pool`]), and the fault that ends a job ([`job`]).
+//! ([`buffer_pool`]), the cache of decoded programs ([`program_cache`]), slots
+//! of memory that work items take in turn ([`slots`]), and the fault that ends a job ([`job`]).
 //!
 //! A kernel front binds [`memory::Memory`] into a [`vm::AddressSpace`]; a model's units read and
 //! write through the address space only, as silicon does.
@@ -25,7 +26,9 @@ pub mod job;
 mod lanes;
 #[cfg_attr(target_family = "wasm", path = "memory_heap.rs")]
 pub mod memory;
+pub mod program_cache;
 pub mod report;
+pub mod slots;
 pub mod unit_memory;
 pub mod vm;
 pub mod worker_pool;
@@ -35,7 +38,9 @@ pub use fault::{Access, Fault, FaultKind, catch_panic};
 pub use job::{GpuUnit, JobFault, JobFaultKind, ProgramPoint};
 pub use lanes::top_bits;
 pub use memory::Memory;
+pub use program_cache::ProgramCache;
 pub use report::{Report, Reports};
+pub use slots::Slots;
 pub use unit_memory::UnitMemory;
 pub use vm::{
     AccessObserver, AddressSpace, BindError, ClearColour, Contents, Protection, RangeCache,

@@ -34,6 +34,7 @@ pub mod lod;
 pub mod pack;
 pub mod rows;
 mod state;
+pub mod taps;
 pub mod unpack;
 
 pub use extended::Extended;
