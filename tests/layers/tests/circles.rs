@@ -8,7 +8,7 @@ const MOST: usize = 4;
 /// Crates with larger circles, and the number of modules in each, the largest first.
 ///
 /// These are to be divided: data at the bottom, then what executes it, then what records or schedules.
-const LARGER: &[(&str, &[usize])] = &[("crates/mali/model", &[53])];
+const LARGER: &[(&str, &[usize])] = &[];
 
 fn crates(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -44,7 +44,7 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/mali/driver/src/limits.rs", "property_chain", TABLE),
     ("crates/mali/model/src/shader/bifrost/message.rs", "lower", MATCH),
     ("crates/mali/model/src/shader/bifrost/texture.rs", "operation", LONG),
-    ("crates/mali/model/src/shader/program.rs", "operation", MATCH),
+    ("crates/mali/model/src/shader/decode.rs", "operation", MATCH),
     ("crates/mali/streams/src/interpreter.rs", "run", MATCH),
     ("crates/mali/streams/src/text.rs", "write", MATCH),
     ("crates/passes/src/lower_alu.rs", "scalar", MATCH),

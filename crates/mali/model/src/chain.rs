@@ -29,12 +29,13 @@ use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::omit;
 use crate::order::{OrderState, unit};
+use crate::pixels::draw::Draw;
+use crate::pixels::scene::Scenes;
 use crate::relaxed::{HeldJobs, Job};
-use crate::render::draw::{self, Draw, DrawCall};
-use crate::render::scene::Scenes;
-use crate::render::stage::StageAddresses;
+use crate::render::draw::{self, DrawCall};
 use crate::render::vertex::{HIGHEST, Vertices};
 use crate::render::{fragment, indexed, midgard, renderer_state};
+use crate::warp::addresses::StageAddresses;
 
 const UNIT: Unit = Unit::JobManager;
 

@@ -10,35 +10,35 @@
 
 mod copied;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use tepui_mali_isa::Special;
 use tepui_mali_packets::shader::{ComputeSizeWorkgroup, LocalStorage, ShaderProgram, ShaderStage};
 use tepui_mali_packets::{Packet, Problem};
 use tepui_softgpu::worker_pool::Budget;
-use tepui_softgpu::{AddressSpace, Fault, UnitMemory};
+use tepui_softgpu::{AddressSpace, Fault, Slots, UnitMemory};
 
+use crate::environment::{
+    BUDGET_STEP, CORES, fault, hide_threads, local_base, thread_bytes, uniform_words,
+};
 use crate::gpu::Gpu;
-use crate::job::{FaultKind, JobFault, JobStats, ProgramPoint, Unit};
+use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::limits::{MAX_THREADS, MAX_WORKGROUP_SIZE, SHADER_PRESENT};
-use crate::order::OrderChecker;
-use crate::render::stage::{Stage, StageAddresses};
-use crate::shader::message::tables::Tables;
-use crate::shader::message::{self, Port};
+use crate::render::stage::Stage;
 use crate::shader::midgard::rows;
-use crate::shader::op::Trap;
 use crate::shader::program::Program;
-use crate::shader::row::{LANES, Row};
-use crate::shader::run::{RaisedTrap, Stop, run};
-use crate::shader::uniforms::{UNIFORM_WORDS, Uniforms};
-use crate::shader::warp::Warp;
+use crate::shader::run::run;
+use crate::shader::step::Stop;
+use crate::units::Port;
+use crate::warp::addresses::{StageAddresses, Tables};
+use crate::warp::row::{LANES, Row};
+use crate::warp::trap::{RaisedTrap, Trap};
+use crate::warp::uniforms::Uniforms;
+use crate::warp::{Warp, local};
 use crate::watch::WarpPlace;
 
 const UNIT: Unit = Unit::Dispatch;
-
-/// Instructions that a worker takes from a dispatch's budget at a time.
-pub(crate) const BUDGET_STEP: u64 = 1 << 20;
 
 /// The parameters of a dispatch, from registers of the command stream or from a job.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +128,7 @@ pub(crate) fn execute(
     if copied::execute(gpu, vm, &launch, dispatch.groups, &budget, stats)? {
         return Ok(());
     }
-    let places = WorkgroupSlots::new(&launch, gpu.pool.workers());
+    let places = workgroup_slots(&launch, gpu.pool.workers());
     let begin = |_| Worker {
         warps: Vec::new(),
         running: Vec::new(),
@@ -254,34 +254,6 @@ fn thread_count(size: [u32; 3]) -> Result<u32, JobFault> {
         .ok_or_else(|| JobFault::new(UNIT, format!("a workgroup of {size:?} has too many threads")))
 }
 
-/// One past the highest number of a core.
-const CORES: u32 = 64 - SHADER_PRESENT.leading_zeros();
-
-/// Leaves out accesses of the local storage of threads from the order of work, which all launches share.
-pub(crate) fn hide_threads(order: &OrderChecker, storage: &LocalStorage) {
-    let threads = u64::from(CORES) * u64::from(MAX_THREADS);
-    order.hide(local_base(storage), thread_bytes(storage).saturating_mul(threads));
-}
-
-/// Bytes of a thread's local storage.
-pub(crate) fn thread_bytes(storage: &LocalStorage) -> u64 {
-    match storage.tls_base_pointer {
-        0 => 0,
-        _ => 16 << storage.tls_size,
-    }
-}
-
-/// Reads the uniforms at an address whose top eight bits are the number of pairs of words.
-pub(crate) fn uniform_words(
-    memory: &mut UnitMemory<'_>,
-    uniforms: u64,
-) -> Result<Vec<u32>, JobFault> {
-    let (at, pairs) = (uniforms & ((1 << 48) - 1), uniforms >> 56);
-    let mut bytes = vec![0; 4 * (2 * pairs as usize).min(UNIFORM_WORDS)];
-    memory.read(at, &mut bytes).map_err(memory_fault)?;
-    Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
-}
-
 /// The number of instances that means no workgroup memory.
 const NO_WORKGROUP_MEMORY: u32 = 1 << 31;
 
@@ -298,42 +270,18 @@ struct WorkgroupSlot {
     number: u32,
 }
 
-/// The free slots for workgroups. Their number is limited by the memory that the driver provides: a workgroup
+/// The slots for workgroups. Their number is limited by the memory that the driver provides: a workgroup
 /// waits until one is free.
-struct WorkgroupSlots {
-    free: Mutex<Vec<WorkgroupSlot>>,
-    changed: Condvar,
-}
-
-impl WorkgroupSlots {
-    fn new(launch: &Launch, workers: usize) -> WorkgroupSlots {
-        let cores: Vec<u32> = (0..64).filter(|n| SHADER_PRESENT >> n & 1 != 0).collect();
-        let threads = launch.threads.next_multiple_of(LANES as u32);
-        let mut on_core = (MAX_THREADS / threads).max(1);
-        if launch.group_bytes() > 0 {
-            on_core = on_core.min(launch.storage.wls_instances);
-        }
-        let on_core = on_core.clamp(1, workers.div_ceil(cores.len()).max(1) as u32);
-        let place =
-            |number: u32| cores.iter().map(move |core| WorkgroupSlot { core: *core, number });
-        let free = (0..on_core).rev().flat_map(place).collect();
-        WorkgroupSlots { free: Mutex::new(free), changed: Condvar::new() }
+fn workgroup_slots(launch: &Launch, workers: usize) -> Slots<WorkgroupSlot> {
+    let cores: Vec<u32> = (0..64).filter(|n| SHADER_PRESENT >> n & 1 != 0).collect();
+    let threads = launch.threads.next_multiple_of(LANES as u32);
+    let mut on_core = (MAX_THREADS / threads).max(1);
+    if launch.group_bytes() > 0 {
+        on_core = on_core.min(launch.storage.wls_instances);
     }
-
-    fn with<T>(&self, body: impl FnOnce(WorkgroupSlot) -> T) -> T {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = loop {
-            match free.pop() {
-                Some(place) => break place,
-                None => free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner),
-            }
-        };
-        drop(free);
-        let result = body(place);
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(place);
-        self.changed.notify_one();
-        result
-    }
+    let on_core = on_core.clamp(1, workers.div_ceil(cores.len()).max(1) as u32);
+    let place = |number: u32| cores.iter().map(move |core| WorkgroupSlot { core: *core, number });
+    Slots::new((0..on_core).rev().flat_map(place))
 }
 
 /// The state of a worker: warps and units that its workgroups use one after the other.
@@ -408,7 +356,7 @@ impl Worker<'_> {
         let thread =
             u64::from(place.core) * u64::from(MAX_THREADS) + u64::from(warp_id) * LANES as u64;
         let base = local_base(&launch.storage).wrapping_add(thread.wrapping_mul(bytes));
-        self.port.local = message::LocalStorage { base, bytes };
+        self.port.local = local::LocalStorage { base, bytes };
         let most = u64::from(MAX_THREADS) / LANES as u64 - 1;
         self.uniforms.set(Special::WarpId, u64::from(warp_id) | most << 32);
         if let Some(watched) = &mut self.port.watched
@@ -435,32 +383,6 @@ impl Worker<'_> {
             }
         }
     }
-}
-
-/// The address of thread-local storage. In packed mode the descriptor has it without its lower eight
-/// bits.
-pub(crate) fn local_base(storage: &LocalStorage) -> u64 {
-    use tepui_mali_packets::shader::AddressMode;
-    match storage.tls_address_mode {
-        AddressMode::Packed => storage.tls_base_pointer << 8,
-        AddressMode::Flat => storage.tls_base_pointer,
-    }
-}
-
-/// The fault of a trap.
-pub(crate) fn fault(program: &Program, trapped: RaisedTrap) -> JobFault {
-    let RaisedTrap { trap, index } = trapped;
-    let fault = match *trap {
-        Trap::Unimplemented(what) => JobFault::unimplemented(Unit::ShaderCore, what),
-        Trap::Invalid(what) => JobFault::new(Unit::ShaderCore, what),
-        Trap::Undecodable(what) => JobFault::new(Unit::ShaderCore, what).of(FaultKind::Undecodable),
-        Trap::Memory(fault) => JobFault::memory(Unit::LoadStore, fault),
-        Trap::Endless => JobFault::endless(Unit::ShaderCore),
-    };
-    let text = program.text(index as usize);
-    let offset = program.offset(index);
-    let point = ProgramPoint { program: program.address, offset, text };
-    JobFault { program: Some(point), ..fault }
 }
 
 /// Initialises a warp: its lanes, and registers with the ids of their threads.

@@ -1,25 +1,20 @@
 //! The GPU.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_mali_chips::Chip;
 use tepui_order::{CodeChange, Omission};
-use tepui_softgpu::{AddressSpace, Reports, UnitMemory, WorkerPool, catch_panic};
+use tepui_softgpu::{AddressSpace, ProgramCache, Reports, UnitMemory, WorkerPool};
 
-use crate::group::{Group, QueueState};
-use crate::job::{Completion, FaultKind, JobFault, Report, ReportKind, Unit};
+use crate::job::{Report, ReportKind};
 use crate::limits::{ADDRESS_BITS, PAGE_SHIFT, SHADER_PRESENT};
 use crate::omit;
 use crate::order::{OrderChecker, OrderState};
-use crate::relaxed;
-use crate::shader::check::ProgramCheck;
+use crate::shader::check::accesses::ProgramCheck;
 use crate::shader::program::Program;
 use crate::shader::translate::LazyTranslation;
-use crate::shader::watched::Watched;
-use crate::stream;
-use crate::watch::Watch;
+use crate::watch::{Watch, Watched};
 
 /// Options of the model.
 #[derive(Clone, Copy)]
@@ -76,13 +71,16 @@ pub fn address_space() -> AddressSpace {
     AddressSpace::new(PAGE_SHIFT, ADDRESS_BITS)
 }
 
+/// Limit on the decoded programs that are kept.
+const MAX_PROGRAMS: usize = 4096;
+
 /// A GPU. One value serves all groups and all submitting threads.
 pub struct Gpu {
     chip: &'static Chip,
     pub(crate) options: Options,
     pub(crate) pool: WorkerPool,
-    /// Decoded programs by address; their code is compared with memory before use.
-    programs: Mutex<HashMap<u64, Arc<Program>>>,
+    /// Decoded programs by address.
+    programs: ProgramCache<Program>,
     /// Reports of the checker.
     pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
     /// The checker of the order of work.
@@ -110,7 +108,9 @@ impl Gpu {
         let pool = WorkerPool::new(options.threads, most, "tepui-mali");
         let reports = options.check.then(Arc::default);
         let order = (options.check && options.relaxed.is_none()).then(Arc::default);
-        let (programs, omission) = (Mutex::default(), Omission::default());
+        let programs =
+            ProgramCache::new(MAX_PROGRAMS, |_: &Program| 1);
+        let omission = Omission::default();
         let (watch, dispatches, frames) = (None, AtomicU64::new(0), AtomicU64::new(0));
         Gpu { chip, options, pool, programs, reports, order, omission, watch, dispatches, frames }
     }
@@ -141,20 +141,21 @@ impl Gpu {
     /// Forgets reports, so that the checker may report the same again, and the programs that have run.
     pub fn forget(&self) {
         self.reports.iter().for_each(|reports| reports.forget());
-        self.programs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.programs.clear();
     }
 
     /// The waits of the programs that have run since [`Gpu::forget`], each with the program's bytes without it.
     pub fn code_changes(&self) -> Vec<CodeChange> {
-        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let is_bifrost = match self.chip.arch.0 {
             // Midgard has no waits.
             ..6 => return Vec::new(),
             6..9 => true,
             _ => false,
         };
-        let mut all: Vec<CodeChange> =
-            programs.values().flat_map(|p| omit::code(&p.code, p.address, is_bifrost)).collect();
+        let programs = self.programs.all();
+        let changes =
+            |(at, program): &(u64, Arc<Program>)| omit::code(&program.code, *at, is_bifrost);
+        let mut all: Vec<CodeChange> = programs.iter().flat_map(changes).collect();
         all.sort_by_key(|change| change.address);
         all
     }
@@ -187,181 +188,31 @@ impl Gpu {
 
     /// The program at an address, decoded at its first use and again when memory has changed there.
     pub(crate) fn program(&self, memory: &mut UnitMemory<'_>, address: u64) -> Arc<Program> {
-        /// Limit on the decoded programs that are kept.
-        const MAX_PROGRAMS: usize = 4096;
-        let cached = {
-            let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-            programs.get(&address).cloned()
-        };
-        if let Some(cached) = cached {
+        let arch = self.chip.arch.0;
+        let known = self.programs.get(address).filter(|known| {
+            let mut now = vec![0; known.code.len()];
             // The program ends at the next word, which must still be zero or unreadable.
-            let mut now = vec![0; cached.code.len()];
             let end = address.wrapping_add(now.len() as u64);
-            let ends = self.chip.arch.0 < 6
-                || !matches!(memory.read_array::<8>(end), Ok(word) if word != [0; 8]);
-            if memory.read(address, &mut now).is_ok() && now == cached.code && ends {
-                return cached;
-            }
+            let ends =
+                arch < 6 || !matches!(memory.read_array::<8>(end), Ok(word) if word != [0; 8]);
+            memory.read(address, &mut now).is_ok() && now == known.code && ends
+        });
+        if let Some(known) = known {
+            return known;
         }
         let mut program = Program::load(self.chip, address, |at| memory.read_array(at).ok());
         program.translation = LazyTranslation::after(self.options.runs_before_translation);
-        if let Some(reports) = self.reports.as_ref().filter(|_| self.chip.arch.0 >= 6) {
-            let is_bifrost = self.chip.arch.0 < 9;
-            let check = ProgramCheck::new(&program, is_bifrost, reports.clone());
+        if let Some(reports) = self.reports.as_ref().filter(|_| arch >= 6) {
+            let check = ProgramCheck::new(&program.code, program.clauses(), reports.clone());
             program.check = Some(Box::new(check));
         }
         let program = Arc::new(program);
-        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if programs.len() >= MAX_PROGRAMS {
-            programs.clear();
-        }
-        programs.insert(address, program.clone());
+        self.programs.insert(address, program.clone());
         program
-    }
-
-    /// A group of up to [`CS_SLOTS`](crate::limits::CS_SLOTS) queues, all registers zero.
-    pub fn group(&self, queues: usize) -> Group {
-        Group::new(queues, self.options.relaxed)
-    }
-
-    /// Lets the queues of a group execute their streams, in turn, until at least one stream has ended or all
-    /// remaining ones wait for a sync object (in relaxed execution, until nothing goes on); returns the streams that ended. If none ended, each queue is
-    /// idle, faulted or [waiting](QueueState::Waiting): call again when another stream has been started, or
-    /// when another group or the CPU may have written to the sync objects.
-    pub fn run(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
-        let mut order = std::mem::take(&mut group.order);
-        let done = self.ordered(vm, &mut order, || self.run_queues(vm, group));
-        group.order = order;
-        done
-    }
-
-    fn run_queues(&self, vm: &AddressSpace, group: &mut Group) -> Vec<Completion> {
-        let mut done = Vec::new();
-        group.frames.clear();
-        let mut turns: Vec<usize> = (0..group.queues.len()).collect();
-        loop {
-            let mut progress = false;
-            if let Some(choices) = &mut group.choices {
-                relaxed::shuffle(choices, &mut turns);
-            }
-            for &index in &turns {
-                if group.queues[index].is_out_of_heap {
-                    match self.find_heap(vm, group, index) {
-                        Ok(false) => continue,
-                        Ok(true) => progress = true,
-                        Err(fault) => {
-                            let queue = index;
-                            group.queues[queue].state = QueueState::Faulted;
-                            group.queues[queue].is_out_of_heap = false;
-                            done.push(Completion { queue, outcome: Err(fault) });
-                            continue;
-                        }
-                    }
-                }
-                let heap = group.heaps.get(&group.queues[index].front.heap).copied();
-                let queue = &mut group.queues[index];
-                if !matches!(queue.state, QueueState::Ready | QueueState::Waiting { .. }) {
-                    continue;
-                }
-                let before = queue.stats.commands;
-                let (scenes, frames) = (&mut group.scenes, &mut group.frames);
-                let choices = group.choices.as_mut();
-                let run = || stream::run(self, vm, scenes, frames, queue, (index, heap), choices);
-                let outcome = catch_panic(run).unwrap_or_else(|what| {
-                    Err(JobFault::new(Unit::CommandStream, what).of(FaultKind::Panic))
-                });
-                progress |= queue.stats.commands > before;
-                let outcome = match outcome {
-                    Err(fault) => {
-                        queue.state = QueueState::Faulted;
-                        Err(fault)
-                    }
-                    Ok(()) if queue.state == QueueState::Idle => Ok(queue.stats),
-                    Ok(()) => continue,
-                };
-                if let Some(order) = &self.order {
-                    order.finish(index);
-                }
-                done.push(Completion { queue: index, outcome });
-            }
-            // Relaxed execution ends streams in another order: all go on as far as they can.
-            let settles = group.choices.is_some() || self.options.settles;
-            let is_done = !done.is_empty() && !settles;
-            if is_done || !progress {
-                break;
-            }
-        }
-        done
-    }
-
-    /// Whether a queue that has used up its heap can go on: fragments have given chunks back, or a queue's exception handler renders
-    /// what is in the heap, and gives it back.
-    fn find_heap(
-        &self,
-        vm: &AddressSpace,
-        group: &mut Group,
-        index: usize,
-    ) -> Result<bool, JobFault> {
-        if group.is_heap_full(index) {
-            let Some(handler) = group.handler() else {
-                let others = group.queues.iter().enumerate().filter(|(k, _)| *k != index);
-                if { others }.all(|(_, q)| q.state == QueueState::Idle) {
-                    let what = "the tiler's heap is exhausted, and no queue handles it";
-                    return Err(JobFault::new(Unit::Tiler, what.to_owned()));
-                }
-                return Ok(false);
-            };
-            let (scenes, frames) = (&mut group.scenes, &mut group.frames);
-            let queue = &mut group.queues[handler];
-            if let Some(order) = &self.order {
-                order.hand_over(index, handler);
-            }
-            stream::handle(self, vm, scenes, frames, handler, queue)?;
-            if let Some(order) = &self.order {
-                order.hand_over(handler, index);
-            }
-            if group.is_heap_full(index) {
-                let what = "the handler of an exhausted heap gives too little back";
-                return Err(JobFault::new(Unit::Tiler, what.to_owned()));
-            }
-        }
-        group.queues[index].is_out_of_heap = false;
-        Ok(true)
-    }
-
-    /// Whether a queue of a group would execute something now: it has a stream and does not wait.
-    pub fn can_run(&self, vm: &AddressSpace, group: &Group) -> bool {
-        let continues = |k: usize| {
-            group.queues[k].is_out_of_heap && (!group.is_heap_full(k) || group.handler().is_some())
-        };
-        group.queues.iter().any(|queue| stream::can_run(vm, queue))
-            || (0..group.queues.len()).any(continues)
     }
 
     /// The GPU's clock in nanoseconds.
     pub fn timestamp(&self) -> u64 {
         (self.options.clock)()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::group::{StartError, Stream};
-
-    #[test]
-    fn queues_start_one_stream_at_a_time_and_empty_ones_end_at_once() {
-        let chip = tepui_mali_chips::chip("mali-g610").expect("a chip");
-        let gpu = Gpu::new(chip, Options::default());
-        let vm = address_space();
-        let mut group = gpu.group(2);
-        let empty = Stream { address: 0, size: 0 };
-        assert_eq!(group.start(2, empty), Err(StartError::NoSuchQueue { queue: 2, queues: 2 }));
-        group.start(1, empty).expect("an idle queue");
-        assert_eq!(group.start(1, empty), Err(StartError::Busy(1)));
-        let done = gpu.run(&vm, &mut group);
-        assert_eq!(done, [Completion { queue: 1, outcome: Ok(Default::default()) }]);
-        assert_eq!(group.state(1), Some(QueueState::Idle));
-        assert_eq!(gpu.run(&vm, &mut group), []);
     }
 }

@@ -8,8 +8,8 @@ use tepui_order::relaxed::Choices;
 use crate::job::JobStats;
 use crate::limits::CS_SLOTS;
 use crate::order::OrderState;
+use crate::pixels::scene::Scenes;
 use crate::relaxed::Held;
-use crate::render::scene::Scenes;
 
 /// A command stream: instructions of eight bytes from an address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,18 @@
 //!
 //! For a GPU with a job manager, the kernel front passes chains to [`Gpu::chain`].
 //!
+//! The modules are layers, of which each imports only those before it:
+//!
+//! | modules | what they have |
+//! | --- | --- |
+//! | `warp` | a warp: registers, uniforms, addresses of its inputs, messages in flight, traps |
+//! | `pixels` | fragments: formats, primitives, framebuffers, tests, blending, the tile buffer |
+//! | `units` | what a warp's messages reach: memory, descriptors, textures, samplers, `pixels` |
+//! | `shader` | programs: operations, their handlers, decoders, translations, the interpreters |
+//! | `gpu`, `environment` | the device, and what launches of all kinds share |
+//! | `render`, `dispatch` | draws, frames and dispatches |
+//! | `stream`, `chain`, `queues` | command streams, chains of jobs, groups of queues |
+//!
 //! With [`Options::check`] the model reports what silicon hides: waits that are missing between messages in a shader
 //! (`shader::check`), and between work of queues and jobs (`order`). With [`Options::relaxed`] work runs late and in
 //! another order (`relaxed`). An observer ([`Watch`]) is told of each instruction of a shader, for debuggers.
@@ -30,6 +42,7 @@
 
 mod chain;
 mod dispatch;
+mod environment;
 #[doc(hidden)]
 pub mod exercise;
 mod gpu;
@@ -39,11 +52,14 @@ pub mod limits;
 mod omit;
 mod order;
 mod picture;
-mod pixel;
+mod pixels;
+mod queues;
 mod relaxed;
 mod render;
 mod shader;
 mod stream;
+mod units;
+mod warp;
 mod watch;
 
 pub use chain::JobContext;
@@ -54,5 +70,5 @@ pub use job::{
     finding,
 };
 pub use picture::Picture;
-pub use shader::check::fingerprint;
+pub use shader::check::accesses::fingerprint;
 pub use watch::{Access, MemorySpace, Step, WarpPlace, Watch};

@@ -5,8 +5,8 @@ use tepui_mali_packets::framebuffer::ZsFormat;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
 use crate::job::{JobFault, Unit};
-use crate::render::framebuffer::Framebuffer;
-use crate::render::target::Surface;
+use crate::pixels::framebuffer::Framebuffer;
+use crate::pixels::target::Surface;
 
 /// The contents of an attachment, from the first sample of each pixel.
 #[derive(Clone, Debug, PartialEq)]

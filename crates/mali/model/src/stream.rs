@@ -19,10 +19,10 @@ use crate::group::{Queue, QueueState};
 use crate::job::{FaultKind, JobFault, Unit};
 use crate::omit;
 use crate::order::unit;
+use crate::pixels::scene::Scenes;
 use crate::relaxed::{self, Work};
 use crate::render::draw::{self, StateRegisters};
 use crate::render::fragment;
-use crate::render::scene::Scenes;
 
 const UNIT: Unit = Unit::CommandStream;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tepui_softgpu::AddressSpace;
 
-use crate::shader::message::LocalStorage;
-use crate::shader::row::{LANES, Row};
+use crate::warp::local::LocalStorage;
+use crate::warp::row::{LANES, Row};
 
 /// Memory that a message reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,5 +159,22 @@ impl Watch {
 
     pub(crate) fn tell(&self, step: &Step<'_>) {
         (self.tell)(step);
+    }
+}
+
+/// Observer of the warps that run on a worker.
+pub(crate) struct Watched<'vm> {
+    pub watch: Watch,
+    pub vm: &'vm AddressSpace,
+    /// The work of the warp that runs.
+    pub place: WarpPlace,
+    /// Memory of its workgroup.
+    pub workgroup: Range<u64>,
+}
+
+impl<'vm> Watched<'vm> {
+    /// No warp runs yet.
+    pub fn new(watch: Watch, vm: &'vm AddressSpace) -> Watched<'vm> {
+        Watched { watch, vm, place: WarpPlace::Other, workgroup: 0..0 }
     }
 }

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, Protection};
 
-use super::{Launch, fault};
+use super::Launch;
+use crate::environment::fault;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::shader::copies::{self, Affine, Copies, Effect, Fetched, Inputs};
-use crate::shader::host::for_hosts;
-use crate::shader::message::Port;
-use crate::shader::row::{ALL, LANES, Row};
-use crate::shader::run::RaisedTrap;
+use crate::units::Port;
+use crate::warp::host::for_hosts;
+use crate::warp::row::{ALL, LANES, Row};
+use crate::warp::trap::RaisedTrap;
 
 const STEP: u32 = LANES as u32;
 

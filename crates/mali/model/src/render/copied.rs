@@ -4,22 +4,21 @@ use tepui_mali_packets::draw::BlendMode;
 use tepui_raster::DepthStencil;
 use tepui_softgpu::AddressSpace;
 
-use super::MAX_SAMPLES;
-use super::fragment::SIDE;
-use super::framebuffer::Framebuffer;
 use super::pipeline::Pipeline;
 use super::quads::Worker;
-use super::tile::Tile;
-use crate::dispatch;
+use crate::environment;
 use crate::gpu::Gpu;
 use crate::job::JobFault;
-use crate::pixel::{NumericType, PixelFormat};
+use crate::pixels::format::{NumericType, PixelFormat};
+use crate::pixels::framebuffer::Framebuffer;
+use crate::pixels::tile::Tile;
+use crate::pixels::{MAX_SAMPLES, SIDE};
 use crate::shader::copies::{self, Copies, Effect, Fetched, Inputs};
-use crate::shader::host::for_hosts;
-use crate::shader::message::{self, Port};
-use crate::shader::op::numbers;
-use crate::shader::row::{LANES, Row};
-use crate::shader::run::RaisedTrap;
+use crate::shader::message;
+use crate::units::Port;
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, Row, numbers};
+use crate::warp::trap::RaisedTrap;
 
 /// The copies of a frame shader; `None` if it does anything else, or modifies the values that it copies.
 pub(super) fn find(
@@ -30,9 +29,9 @@ pub(super) fn find(
 ) -> Option<Copies> {
     let stage = pipeline.stage.as_ref()?;
     let plain = framebuffer.samples.count == 1
-        && pipeline.sample_mask & 1 != 0
-        && !pipeline.alpha_to_coverage
-        && pipeline.occlusion.is_none()
+        && pipeline.state.sample_mask & 1 != 0
+        && !pipeline.state.alpha_to_coverage
+        && pipeline.state.occlusion.is_none()
         && stage.tables.is_none()
         && stage.registers.is_none();
     if !gpu.options.find_copies || !plain {
@@ -43,8 +42,8 @@ pub(super) fn find(
         copies::find(&stage.program, &stage.uniforms, &mut port, Inputs::Fragments, stage.preload)?;
     let colours = || copies.effects.iter().all(|effect| Colour::new(effect).is_some());
     let can = match copies.effects.as_slice() {
-        [Effect::Emit { .. }] => pipeline.late && pipeline.emits,
-        _ => !pipeline.late && colours(),
+        [Effect::Emit { .. }] => pipeline.state.late && pipeline.state.emits,
+        _ => !pipeline.state.late && colours(),
     };
     can.then_some(copies)
 }
@@ -89,7 +88,7 @@ impl Worker<'_, '_> {
         self.core.stats.instructions += instructions(copies, corner, size);
         let copied = copy_rows(&mut self.core.port, pipeline, copies, corner, size);
         let Some(stage) = &pipeline.stage else { return Ok(()) };
-        copied.map_err(|trapped| dispatch::fault(&stage.program, trapped))
+        copied.map_err(|trapped| environment::fault(&stage.program, trapped))
     }
 }
 
@@ -190,11 +189,11 @@ fn test(
     [x, y]: [usize; 2],
     mask: u16,
 ) {
-    let [low, high] = pipeline.range;
+    let [low, high] = pipeline.state.range;
     for lane in numbers(mask) {
         // Frame shaders have no primitive that could provide the depth.
         let z = depth.map_or(0.0, |row| f32::from_bits(row.0[lane])).clamp(low, high);
         let stencil = stencil.map(|row| row.0[lane] as u8);
-        buffer.test(&pipeline.tests[0], 0, x + lane, y, z, stencil);
+        buffer.test(&pipeline.state.tests[0], 0, x + lane, y, z, stencil);
     }
 }

@@ -12,41 +12,23 @@ use std::sync::atomic::Ordering;
 
 use tepui_mali_packets::draw::{Draw as DrawDescriptor, Scissor};
 use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
-use tepui_raster::{Bins, TILE_SIDE};
+use tepui_raster::Bins;
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{Access, AddressSpace, UnitMemory};
 
-use super::copied;
-use super::draw::{Draw, context, is_given_back, report_lists};
-use super::framebuffer::Framebuffer;
+use super::draw::{context, is_given_back, report_lists};
+use super::frame::Frame;
 use super::pipeline::Pipeline;
-use super::pixels::Pixels;
 use super::quads::Worker;
-use super::renderer_state;
-use super::scene::{Scene, Scenes};
+use super::{copied, renderer_state};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
+use crate::pixels::draw::Draw;
+use crate::pixels::framebuffer::Framebuffer;
+use crate::pixels::scene::{Scene, Scenes};
+use crate::pixels::{Pixels, SIDE};
 
 const UNIT: Unit = Unit::Fragment;
-
-/// Side of a tile in pixels.
-pub(crate) const SIDE: u32 = TILE_SIDE as u32;
-
-/// State of the frame that is being rendered.
-pub(crate) struct Frame<'a> {
-    pub gpu: &'a Gpu,
-    /// Its number, of all that the GPU has rendered.
-    pub number: u64,
-    pub framebuffer: Arc<Framebuffer>,
-    pub scene: Arc<Scene>,
-    /// Pipelines of the scene's draws that have primitives here.
-    pub pipelines: HashMap<u32, Arc<Pipeline>>,
-    /// Frame shaders: two before a tile's primitives, one after them.
-    pub shaders: [Option<(Mode, Arc<Pipeline>)>; 3],
-    pub budget: Budget,
-    /// The rendered area, from the first pixel to one past the last.
-    pub area: [[u32; 2]; 2],
-}
 
 /// Renders the framebuffer of a pointer with flags, within a scissor.
 pub(crate) fn execute(

@@ -6,20 +6,21 @@ use arrayvec::ArrayVec;
 use tepui_mali_chips::Arch;
 use tepui_mali_packets::bifrost::ZsCrcExtensionV7;
 use tepui_mali_packets::framebuffer::{
-    BlockFormat, BlockFormatV6, ColorBufferInternalFormat, FramebufferParameters, Msaa,
-    RenderTarget, SFormat, SamplePattern, ZInternalFormat, ZsCrcExtension, ZsFormat,
+    BlockFormat, FramebufferParameters, RenderTarget, SFormat, ZsCrcExtension, ZsFormat,
 };
 use tepui_mali_packets::{Packet, revision};
-use tepui_raster::Samples;
 use tepui_softgpu::UnitMemory;
 
-use super::colour::TargetFormat;
-use super::geometry::GRID;
-use super::target::Surface;
-use super::{MAX_SAMPLES, MAX_TARGETS, midgard, sfbd};
+use super::descriptor::{later, layered, packet, samples};
+use super::{midgard, sfbd};
 use crate::job::{JobFault, Unit};
+use crate::pixels::framebuffer::{DepthTarget, Framebuffer, Target};
+use crate::pixels::target::Surface;
 
 const UNIT: Unit = Unit::Fragment;
+
+/// Byte offset of the extension and render targets that follow the parameters.
+const EXTENSION: u64 = 128;
 
 /// Bytes of a row of headers per superblock: one header, or eight if headers are in tiles of 8×8.
 fn header_bytes(format: BlockFormat) -> u32 {
@@ -27,69 +28,6 @@ fn header_bytes(format: BlockFormat) -> u32 {
         BlockFormat::AfbcTiled => 16 * 8,
         _ => 16,
     }
-}
-
-/// Byte offset of the extension and render targets that follow the parameters.
-const EXTENSION: u64 = 128;
-
-/// A colour attachment.
-pub(crate) struct Target {
-    pub format: TargetFormat,
-    /// The format of pixels in the tile buffer.
-    pub internal: ColorBufferInternalFormat,
-    /// Bits of a cleared pixel.
-    pub clear: u128,
-    /// The image that it is written to.
-    pub surface: Option<Surface>,
-    /// Whether tiles in which nothing was drawn are written.
-    pub clean: bool,
-    /// Whether the mean of a pixel's samples is written, instead of the first or of all in layers.
-    pub averages: bool,
-}
-
-impl Target {
-    /// The attachment that a descriptor describes.
-    pub fn new(target: &RenderTarget) -> Result<Target, JobFault> {
-        let format = TargetFormat::new(target)?;
-        let is_unknown = target.write_enable
-            && match target.writeback_msaa {
-                Msaa::Multiple => true,
-                Msaa::Average => !format.has_mean(),
-                Msaa::Single | Msaa::Layered => false,
-            };
-        if is_unknown {
-            let what = format!(
-                "samples of tiles of format {} in memory as {}",
-                target.internal_format, target.writeback_msaa
-            );
-            return Err(JobFault::unimplemented(UNIT, what));
-        }
-        Ok(Target {
-            format,
-            internal: target.internal_format,
-            clear: TargetFormat::clear(target),
-            surface: target.write_enable.then(|| Surface::colour(target)).transpose()?,
-            clean: target.clean_pixel_write_enable,
-            averages: target.writeback_msaa == Msaa::Average,
-        })
-    }
-}
-
-/// The image to which depth or stencil is written.
-pub(crate) struct DepthTarget<F> {
-    pub format: F,
-    pub surface: Surface,
-}
-
-/// The framebuffer.
-pub(crate) struct Framebuffer {
-    pub parameters: FramebufferParameters,
-    pub samples: Samples<MAX_SAMPLES>,
-    pub targets: ArrayVec<Target, MAX_TARGETS>,
-    pub depth: Option<DepthTarget<ZsFormat>>,
-    pub stencil: Option<DepthTarget<SFormat>>,
-    /// Whether depth and stencil of tiles in which nothing was drawn are written.
-    pub clean_depth: bool,
 }
 
 impl Framebuffer {
@@ -149,15 +87,6 @@ impl Framebuffer {
         }
         let samples = samples(memory, &parameters)?;
         Ok(Framebuffer { parameters, samples, targets, depth, stencil, clean_depth })
-    }
-
-    /// Number of bits of fixed-point depth in tiles; 0 for floats.
-    pub fn unorm_bits(&self) -> u32 {
-        match self.parameters.z_internal_format {
-            ZInternalFormat::D16 => 16,
-            ZInternalFormat::D24 => 24,
-            ZInternalFormat::D32 => 0,
-        }
     }
 }
 
@@ -257,63 +186,4 @@ fn render_target(
         yuv_transform: target.afbc_yuv_transform,
         ..target
     })
-}
-
-/// Converts a block format of v6 to that of later architectures.
-pub(crate) fn later(format: BlockFormatV6) -> Result<BlockFormat, JobFault> {
-    let missing = || JobFault::unimplemented(UNIT, format!("images in the layout {format}"));
-    format.later().ok_or_else(missing)
-}
-
-pub(crate) fn layered(msaa: Msaa) -> Result<(), JobFault> {
-    match msaa {
-        Msaa::Single | Msaa::Layered => Ok(()),
-        other => {
-            let what = format!("depths in memory as samples of kind {other}");
-            Err(JobFault::unimplemented(UNIT, what))
-        }
-    }
-}
-
-pub(crate) fn packet<P: Packet>(
-    memory: &mut UnitMemory<'_>,
-    at: u64,
-    what: &str,
-) -> Result<P, JobFault> {
-    let mut bytes = vec![0; P::INFO.size_bytes];
-    memory.read(at, &mut bytes).map_err(|fault| JobFault::memory(UNIT, fault))?;
-    P::unpack(&bytes).map_err(|problem| JobFault::new(UNIT, format!("{what}: {problem}")))
-}
-
-/// Reads the sample positions: a table in memory, in 1/256 of a pixel.
-///
-// source: Mesa, pan_samples.c.
-pub(crate) fn samples(
-    memory: &mut UnitMemory<'_>,
-    parameters: &FramebufferParameters,
-) -> Result<Samples<MAX_SAMPLES>, JobFault> {
-    let of_pattern = match parameters.sample_pattern {
-        SamplePattern::SingleSampled => 1,
-        SamplePattern::Ordered4xGrid | SamplePattern::Rotated4xGrid => 4,
-        SamplePattern::D3d8xGrid => 8,
-        SamplePattern::D3d16xGrid => 16,
-    };
-    // Draws to a framebuffer of one sample may still use several.
-    let count = match parameters.sample_count {
-        0 | 1 => of_pattern,
-        count => (count as usize).min(MAX_SAMPLES),
-    };
-    let mut places = [[8; 2]; MAX_SAMPLES];
-    if count > 1 && parameters.sample_locations == 0 {
-        places = midgard::places(parameters.sample_pattern);
-    } else if count > 1 {
-        for (sample, place) in places.iter_mut().enumerate().take(count) {
-            let at = parameters.sample_locations + 4 * sample as u64;
-            let bytes = memory.read_array::<4>(at);
-            let [x0, x1, y0, y1] = bytes.map_err(|fault| JobFault::memory(UNIT, fault))?;
-            let sixteenths = |low, high| (u16::from_le_bytes([low, high]) / 16).min(16) as u8;
-            *place = [sixteenths(x0, x1), sixteenths(y0, y1)];
-        }
-    }
-    Ok(Samples::new(&GRID, count, places))
 }

@@ -8,23 +8,17 @@
 use tepui_mali_packets::draw::{DrawMode, PrimitiveFlags, Scissor};
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_raster::{
-    Assembler, ClipVolume, FillRule, Grid, Interpolation, Outline, Piece, PrimitiveKind,
-    ProjectedPrimitive, Provoking, RasterBounds, Shape, Topology, Viewport,
+    Assembler, ClipVolume, Interpolation, Outline, Piece, PrimitiveKind, ProjectedPrimitive,
+    Provoking, RasterBounds, Shape, Topology, Viewport,
 };
 use tepui_softgpu::UnitMemory;
 
-use super::draw::Draw;
-use super::scene::{Barycentrics, Primitive, Scene};
-use super::vertex::ShadedVertex;
 use crate::job::{JobFault, Unit};
+use crate::pixels::GRID;
+use crate::pixels::draw::Draw;
+use crate::pixels::scene::{Barycentrics, Primitive, Scene};
 
 const UNIT: Unit = Unit::Tiler;
-
-/// Vertices are snapped to 1/256 of a pixel, and clipped where fixed point ends.
-///
-/// source: Mesa, panvk_physical_device.c (`subPixelPrecisionBits`): 8 bits. The guard band of 32768
-/// pixels is an assumption; no API can tell.
-pub(crate) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
 
 /// Positions are those of the window.
 const WINDOW: Viewport = Viewport { scale: [1.0; 3], translate: [0.0; 3] };
@@ -34,6 +28,18 @@ const WINDOW: Viewport = Viewport { scale: [1.0; 3], translate: [0.0; 3] };
 ///
 /// source: Mesa, panvk_physical_device.c (`pointSizeRange`). That hardware limits sizes is an assumption.
 const LARGEST_POINT_PX: f32 = 4095.9375;
+
+/// A shaded vertex.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ShadedVertex {
+    /// Window position, with 1/w.
+    pub position: [f32; 4],
+    /// Diameter of a point.
+    pub size: f32,
+    pub layer: u8,
+    /// Offset of its varyings in the scene.
+    pub varyings: u32,
+}
 
 /// Parameters of the primitive setup of a draw.
 pub(crate) struct PrimitiveSetup {

@@ -19,18 +19,19 @@ use tepui_mali_packets::shader::ShaderStage;
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::framebuffer::packet;
+use super::descriptor::packet;
+use super::geometry::{self, ShadedVertex};
 use super::renderer_state::{self, addresses, state};
-use super::scene::Scenes;
 use super::stage::{Core, Stage};
-use super::vertex::{HIGHEST, ShadedVertex, Vertices};
-use super::{draw, geometry, midgard};
+use super::vertex::{HIGHEST, Vertices};
+use super::{draw, midgard};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::order::unit;
-use crate::shader::message::tables::padded;
+use crate::pixels::scene::Scenes;
 use crate::shader::midgard::rows;
-use crate::shader::row::{LANES, Row};
+use crate::warp::addresses::padded;
+use crate::warp::row::{LANES, Row};
 
 const UNIT: Unit = Unit::Tiler;
 

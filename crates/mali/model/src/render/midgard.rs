@@ -10,40 +10,27 @@ use tepui_mali_chips::Arch;
 use tepui_mali_packets::bifrost::{DrawV7, RendererState};
 use tepui_mali_packets::draw::{Blend, BlendMode};
 use tepui_mali_packets::framebuffer::{
-    ColorBufferInternalFormat as Internal, FramebufferParameters, SamplePattern,
+    ColorBufferInternalFormat as Internal, FramebufferParameters,
 };
 use tepui_mali_packets::midgard::{
     BlendV5, FramebufferParametersV5, TilerContextV5, framebuffer as part,
 };
-use tepui_mali_packets::shader::ShaderStage;
 use tepui_mali_packets::texture::{ComponentOrder, Format};
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_mali_packets::{Packet, revision};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::MAX_SAMPLES;
-use super::framebuffer::packet;
-use super::renderer_state::{self, StateAddresses};
-use super::sfbd;
-use super::stage::{Stage, StageAddresses};
-use crate::dispatch;
+use super::descriptor::packet;
+use super::stage::Stage;
+use super::{renderer_state, sfbd};
+use crate::environment;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
-use crate::pixel::PixelFormat;
+use crate::pixels::format::PixelFormat;
+use crate::pixels::state::MidgardBlend;
 use crate::shader::midgard::rows;
-use crate::shader::uniforms::Uniforms;
-
-/// The blending of a target's colours.
-pub(crate) struct MidgardBlend {
-    /// Whether colours are written.
-    pub enabled: bool,
-    /// The address of the blend shader; 0 if fixed functions blend.
-    pub shader: u64,
-    /// The constant of equations.
-    pub constant: f32,
-    /// The format of pixels in the tile buffer; none if shaders write their bits.
-    pub format: Option<PixelFormat>,
-}
+use crate::warp::addresses::{StageAddresses, StateAddresses};
+use crate::warp::uniforms::Uniforms;
 
 /// Flags in a framebuffer's address.
 const FLAGS: u64 = 0x3f;
@@ -110,41 +97,6 @@ pub(crate) fn context(
         context.private_state.word0 = u32::from_le_bytes(word);
     }
     Ok(context)
-}
-
-/// Sample positions of a pattern, in 1/16 of a pixel.
-pub(crate) fn places(pattern: SamplePattern) -> [[u8; 2]; MAX_SAMPLES] {
-    let at: &[[i8; 2]] = match pattern {
-        SamplePattern::SingleSampled => &[[0, 0]],
-        SamplePattern::Ordered4xGrid => &[[-4, -4], [4, -4], [-4, 4], [4, 4]],
-        SamplePattern::Rotated4xGrid => &[[-2, -6], [6, -2], [-6, 2], [2, 6]],
-        SamplePattern::D3d8xGrid => {
-            &[[1, -3], [-1, 3], [5, 1], [-3, -5], [-5, 5], [-7, -1], [3, 7], [7, -7]]
-        }
-        SamplePattern::D3d16xGrid => &[
-            [1, 1],
-            [-1, -3],
-            [-3, 2],
-            [4, -1],
-            [-5, -2],
-            [2, 5],
-            [5, 3],
-            [3, -5],
-            [-2, 6],
-            [0, -7],
-            [-4, -6],
-            [-6, 4],
-            [-8, 0],
-            [7, -4],
-            [6, 7],
-            [-7, -8],
-        ],
-    };
-    let mut places = [[8; 2]; MAX_SAMPLES];
-    for (place, at) in places.iter_mut().zip(at) {
-        *place = at.map(|v| (v + 8) as u8);
-    }
-    places
 }
 
 /// Bytes of a row of headers of a compressed image, for which descriptors only have the framebuffer's width.
@@ -253,8 +205,10 @@ pub(crate) fn stage(
     vm: &AddressSpace,
     addresses: &StageAddresses,
     own: &StateAddresses,
-    _: ShaderStage,
 ) -> Result<Option<Stage>, JobFault> {
+    if own.state == 0 {
+        return Ok(None);
+    }
     let mut memory = UnitMemory::new(vm);
     let s = renderer_state::state(gpu.chip().arch, &mut memory, own.state)?;
     let Some(program) = program(&s) else { return Ok(None) };
@@ -265,7 +219,7 @@ pub(crate) fn stage(
     tables.samplers.1 = s.sampler_count;
     // Each register holds two pairs of words.
     let pairs = u64::from(2 * s.uniform_registers);
-    let words = dispatch::uniform_words(&mut memory, own.push | pairs << 56)?;
+    let words = environment::uniform_words(&mut memory, own.push | pairs << 56)?;
     let code = gpu.program(&mut memory, program);
     let uniforms = Uniforms::new(&[], &code.rows);
     // The first four words are in r23, the next in r22.

@@ -1,5 +1,7 @@
 //! The fragment pipeline of a draw, once its descriptors have been read.
 
+use std::sync::Arc;
+
 use arrayvec::ArrayVec;
 use tepui_mali_isa::Special;
 use tepui_mali_packets::draw::{
@@ -12,42 +14,20 @@ use tepui_mali_packets::{Packet, revision};
 use tepui_raster::{Compare, DepthBias, Stencil, StencilOp, Tests};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::MAX_TARGETS;
-use super::draw::Draw;
-use super::framebuffer::Framebuffer;
-use super::midgard::{self, MidgardBlend};
+use super::midgard;
 use super::stage::Stage;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
+use crate::pixels::MAX_TARGETS;
+use crate::pixels::draw::Draw;
+use crate::pixels::framebuffer::Framebuffer;
+use crate::pixels::state::FragmentState;
 use crate::shader::copies::Copies;
 
-/// State of the fragment pipeline.
+/// The fragment pipeline of a draw.
 pub(crate) struct Pipeline {
     pub stage: Option<Stage>,
-    /// Depth and stencil tests of front-facing and back-facing fragments.
-    pub tests: [Tests; 2],
-    /// Whether depth and stencil are tested and written after the shader.
-    pub late: bool,
-    /// Whether fragments that fail the depth test are discarded early, although the test itself comes later.
-    pub killed_early: bool,
-    /// Whether the shader writes depth or stencil.
-    pub emits: bool,
-    /// The range to which depths are clamped.
-    pub range: [f32; 2],
-    pub bias: Option<DepthBias>,
-    pub sample_mask: u32,
-    /// Whether shaders run per sample.
-    pub per_sample: bool,
-    pub alpha_to_coverage: bool,
-    /// Address and mode of the occlusion counter.
-    pub occlusion: Option<(u64, OcclusionMode)>,
-    pub blends: ArrayVec<Blend, MAX_TARGETS>,
-    /// Blending of Midgard's targets.
-    pub midgard: ArrayVec<MidgardBlend, MAX_TARGETS>,
-    /// Bytes of a vertex's varyings.
-    pub varying_stride: u32,
-    /// Whether point coordinates count from below.
-    pub points_from_below: bool,
+    pub state: Arc<FragmentState>,
     /// The copies of a frame shader that only copies texels.
     pub copies: Option<Copies>,
 }
@@ -181,8 +161,7 @@ impl Pipeline {
             0 => None,
             bits => Some(1.0 / (1u64 << bits) as f64),
         };
-        Ok(Pipeline {
-            stage,
+        let state = FragmentState {
             tests,
             late,
             killed_early: flags.pixel_kill_operation != PixelKill::ForceLate
@@ -213,8 +192,8 @@ impl Pipeline {
             midgard: midgard_blends,
             varying_stride: state.varying_stride,
             points_from_below: state.points_from_below.unwrap_or(p.point_sprite_coord_origin_max_y),
-            copies: None,
-        })
+        };
+        Ok(Pipeline { stage, state: Arc::new(state), copies: None })
     }
 }
 

@@ -10,14 +10,13 @@ use tepui_mali_packets::framebuffer::PrePostFrameShaderMode as Mode;
 use tepui_raster::{Coverage, TILE_SIDE};
 use tepui_softgpu::AddressSpace;
 
-use super::MAX_SAMPLES;
-use super::fragment::{Frame, SIDE};
+use super::frame::Frame;
 use super::pipeline::Pipeline;
-use super::pixels::{Lane, Pixels};
 use super::stage::{Core, Stage};
 use crate::job::{JobFault, JobStats, Unit};
-use crate::shader::row::{LANES, Row};
-use crate::shader::warp::Warp;
+use crate::pixels::{Lane, MAX_SAMPLES, Pixels, SIDE};
+use crate::warp::Warp;
+use crate::warp::row::{LANES, Row};
 use crate::watch::WarpPlace;
 
 /// A worker that renders tiles.
@@ -120,7 +119,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let corner = pixels.corner;
         let dirty = pixels.tile.dirty;
         let count = pixels.framebuffer.samples.count;
-        let mask = ((1u32 << count) - 1) & pipeline.sample_mask;
+        let mask = ((1u32 << count) - 1) & pipeline.state.sample_mask;
         for y in (0..SIDE).step_by(2) {
             for x in (0..SIDE).step_by(2) {
                 let quad = [0, 1, 2, 3].map(|k| {
@@ -155,7 +154,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         if let Some(stage) = &pipeline.stage {
             self.core.begin(stage);
         }
-        self.pixels()?.pipeline = Some(pipeline.clone());
+        self.pixels()?.state = Some(pipeline.state.clone());
         Ok(())
     }
 
@@ -179,7 +178,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         self.choose(wanted, pipeline)?;
         let [from, to] = self.coverage.rows;
         let count = samples.count;
-        if pipeline.late {
+        if pipeline.state.late {
             // Tests of earlier fragments come first.
             let covers = |s: usize, y: usize| self.coverage.bits[s][y] & self.busy[y] != 0;
             if (from..to).any(|y| (0..count).any(|s| covers(s, y))) {
@@ -190,14 +189,14 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let pixels = self.core.port.pixels.as_deref_mut();
         let Some(pixels) = pixels else { return Ok(()) };
         let plane = pixels.plane(primitive);
-        let tests = &pipeline.tests[usize::from(!front)];
-        let early = !pipeline.late && !tests.is_trivial();
-        let kills = pipeline.late && pipeline.killed_early;
+        let tests = &pipeline.state.tests[usize::from(!front)];
+        let early = !pipeline.state.late && !tests.is_trivial();
+        let kills = pipeline.state.late && pipeline.state.killed_early;
         let mut passed_all = 0;
         for y in (from & !1)..to {
             for sample in 0..count {
                 let bits = &mut self.coverage.bits[sample][y];
-                if y < from || pipeline.sample_mask >> sample & 1 == 0 {
+                if y < from || pipeline.state.sample_mask >> sample & 1 == 0 {
                     *bits = 0;
                 }
                 if *bits == 0 {
@@ -208,18 +207,30 @@ impl<'f, 'vm> Worker<'f, 'vm> {
                 if early {
                     let depth = &mut pixels.tile.depth;
                     pixels.tile.dirty = true;
-                    *bits =
-                        depth.test_row(tests, [sample, y], *bits, &plane, place, pipeline.range);
+                    *bits = depth.test_row(
+                        tests,
+                        [sample, y],
+                        *bits,
+                        &plane,
+                        place,
+                        pipeline.state.range,
+                    );
                 } else if kills {
                     let look = tepui_raster::Tests { write: false, ..*tests };
                     let depth = &mut pixels.tile.depth;
-                    *bits =
-                        depth.test_row(&look, [sample, y], *bits, &plane, place, pipeline.range);
+                    *bits = depth.test_row(
+                        &look,
+                        [sample, y],
+                        *bits,
+                        &plane,
+                        place,
+                        pipeline.state.range,
+                    );
                 }
                 passed_all += u64::from(bits.count_ones());
             }
         }
-        if !pipeline.late {
+        if !pipeline.state.late {
             pixels.count(passed_all);
         }
         if pipeline.stage.is_none() || passed_all == 0 {
@@ -260,7 +271,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         quad: Quad,
         primitive: Option<u32>,
     ) -> Result<(), JobFault> {
-        if !pipeline.per_sample {
+        if !pipeline.state.per_sample {
             return self.add(pipeline, place, quad, 0, primitive);
         }
         for sample in 0..self.frame.framebuffer.samples.count {
@@ -297,7 +308,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
                 coverage,
                 sample,
                 primitive,
-                untested: pipeline.late && coverage != 0,
+                untested: pipeline.state.late && coverage != 0,
             };
         }
         self.lanes += 4;

@@ -11,30 +11,16 @@ use tepui_mali_packets::shader::{LocalStorage, ShaderStage};
 use tepui_mali_packets::{Packet, revision};
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::draw::Draw;
-use super::framebuffer::packet;
-use super::midgard;
-use super::stage::{Stage, StageAddresses};
-use crate::dispatch;
+use super::descriptor::packet;
+use super::stage::Stage;
+use crate::environment;
 use crate::gpu::Gpu;
 use crate::job::{JobFault, Unit};
+use crate::pixels::draw::Draw;
 use crate::shader::bifrost;
-use crate::shader::message::tables::{Tables, padded};
 use crate::shader::op::Op;
-use crate::shader::uniforms::{PROGRAM, Uniforms};
-
-/// Addresses of a stage's inputs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StateAddresses {
-    /// Address of the renderer state.
-    pub state: u64,
-    /// Selects the secondary shader.
-    pub secondary: bool,
-    /// Addresses of the descriptors; their numbers are in the renderer state.
-    pub tables: Tables,
-    /// Uniforms.
-    pub push: u64,
-}
+use crate::warp::addresses::{StageAddresses, StateAddresses, Tables, padded};
+use crate::warp::uniforms::{PROGRAM, Uniforms};
 
 /// The addresses that a draw descriptor gives a stage.
 pub(crate) fn addresses(draw: &DrawV7, secondary: bool) -> StageAddresses {
@@ -136,9 +122,6 @@ pub(crate) fn stage(
     if own.state == 0 {
         return Ok(None);
     }
-    if gpu.chip().arch.0 < 6 {
-        return midgard::stage(gpu, vm, addresses, own, stage);
-    }
     let mut memory = UnitMemory::new(vm);
     let s = state(gpu.chip().arch, &mut memory, own.state)?;
     let (program, preload, count) = match own.secondary {
@@ -157,7 +140,7 @@ pub(crate) fn stage(
     tables.uniform_buffers.1 = s.uniform_buffer_count;
     tables.textures.1 = s.texture_count;
     tables.samplers.1 = s.sampler_count;
-    let words = dispatch::uniform_words(&mut memory, own.push | u64::from(count) << 56)?;
+    let words = environment::uniform_words(&mut memory, own.push | u64::from(count) << 56)?;
     let code = gpu.program(&mut memory, program);
     let mut rows = code.rows.clone();
     let mut prologue = Vec::new();
@@ -167,7 +150,7 @@ pub(crate) fn stage(
         let (ops, words) = made.ok_or_else(|| {
             JobFault::unimplemented(Unit::Fragment, "a message before the shader of this kind")
         })?;
-        rows.extend(words.into_iter().map(crate::shader::row::Row::splat));
+        rows.extend(words.into_iter().map(crate::warp::row::Row::splat));
         prologue = ops;
     }
     let uniforms = Uniforms::new(&words, &rows);

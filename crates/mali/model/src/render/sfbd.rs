@@ -15,9 +15,10 @@ pub(crate) use tepui_mali_packets::sfbd::part;
 use tepui_mali_packets::sfbd::{ColorFormatV4, FramebufferParametersV4, SampleLayout};
 use tepui_softgpu::UnitMemory;
 
-use super::framebuffer::{DepthTarget, Framebuffer, Target, later, layered, packet, samples};
-use super::target::{ImageLayout, Surface};
+use super::descriptor::{later, layered, packet, samples};
 use crate::job::{JobFault, Unit};
+use crate::pixels::framebuffer::{DepthTarget, Framebuffer, Target};
+use crate::pixels::target::{ImageLayout, Surface};
 
 const UNIT: Unit = Unit::Fragment;
 

@@ -1,43 +1,28 @@
 //! A shader stage of a draw: its program and its inputs.
 
+mod read;
+
 use std::sync::Arc;
 
 use tepui_mali_isa::Special;
-use tepui_mali_packets::Packet;
-use tepui_mali_packets::shader::{LocalStorage, ShaderProgram, ShaderStage};
+use tepui_mali_packets::shader::LocalStorage;
+use tepui_softgpu::AddressSpace;
 use tepui_softgpu::worker_pool::Budget;
-use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::renderer_state::{self, StateAddresses};
-use crate::dispatch::{self, BUDGET_STEP};
+use crate::environment::{self, BUDGET_STEP};
 use crate::gpu::Gpu;
 use crate::job::{JobFault, JobStats, Unit};
 use crate::limits::{MAX_THREADS, SHADER_PRESENT};
-use crate::shader::message::tables::Tables;
-use crate::shader::message::{self, Port};
-use crate::shader::op::{Lanes, Op, Trap};
+use crate::shader::op::{Lanes, Op};
 use crate::shader::program::Program;
-use crate::shader::row::{LANES, Row};
-use crate::shader::run::{RaisedTrap, Stop, run};
-use crate::shader::uniforms::Uniforms;
-use crate::shader::warp::Warp;
-
-/// Addresses of a shader's inputs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StageAddresses {
-    /// Address and count of the resource tables.
-    pub resources: u64,
-    /// Address of the uniforms, with the number of pairs of words in the top eight bits.
-    pub uniforms: u64,
-    /// Address of the shader program descriptor.
-    pub program: u64,
-    /// Address of the local storage descriptor.
-    pub storage: u64,
-    /// Added to the index of attributes that request it.
-    pub attribute_offset: u32,
-    /// Bifrost's addresses, which replace resource tables, uniforms and program.
-    pub bifrost: Option<StateAddresses>,
-}
+use crate::shader::run::run;
+use crate::shader::step::Stop;
+use crate::units::Port;
+use crate::warp::addresses::Tables;
+use crate::warp::row::{LANES, Row};
+use crate::warp::trap::{RaisedTrap, Trap};
+use crate::warp::uniforms::Uniforms;
+use crate::warp::{Warp, local};
 
 /// A shader stage with its descriptors read.
 pub(crate) struct Stage {
@@ -59,68 +44,6 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Reads the descriptors; `None` if there is no program.
-    pub fn read(
-        gpu: &Gpu,
-        vm: &AddressSpace,
-        addresses: &StageAddresses,
-        stage: ShaderStage,
-    ) -> Result<Option<Stage>, JobFault> {
-        let read = match &addresses.bifrost {
-            Some(own) => renderer_state::stage(gpu, vm, addresses, own, stage)?,
-            None => Stage::read_valhall(gpu, vm, addresses, stage)?,
-        };
-        if let (Some(order), Some(stage)) = (&gpu.order, &read) {
-            dispatch::hide_threads(order, &stage.storage);
-        }
-        Ok(read)
-    }
-
-    fn read_valhall(
-        gpu: &Gpu,
-        vm: &AddressSpace,
-        addresses: &StageAddresses,
-        stage: ShaderStage,
-    ) -> Result<Option<Stage>, JobFault> {
-        if addresses.program == 0 {
-            return Ok(None);
-        }
-        let unit = Unit::Dispatch;
-        let mut memory = UnitMemory::new(vm);
-        let memory_fault = |fault| JobFault::memory(unit, fault);
-        let bytes = memory.read_array::<{ ShaderProgram::SIZE_BYTES }>(addresses.program);
-        let program = ShaderProgram::unpack(&bytes.map_err(memory_fault)?)
-            .map_err(|problem| JobFault::new(unit, format!("shader program: {problem}")))?;
-        if program.stage != stage {
-            let what = format!("a {} shader where a {stage} shader is expected", program.stage);
-            return Err(JobFault::new(unit, what));
-        }
-        let storage = match addresses.storage {
-            0 => LocalStorage::default(),
-            at => {
-                let bytes = memory.read_array::<{ LocalStorage::SIZE_BYTES }>(at);
-                LocalStorage::unpack(&bytes.map_err(memory_fault)?)
-                    .map_err(|problem| JobFault::new(unit, format!("local storage: {problem}")))?
-            }
-        };
-        let words = dispatch::uniform_words(&mut memory, addresses.uniforms)?;
-        let code = gpu.program(&mut memory, program.binary);
-        let mut uniforms = Uniforms::new(&words, &code.rows);
-        uniforms.set(Special::ResourceTablePointer, addresses.resources);
-        Ok(Some(Stage {
-            rows: Arc::new(code.rows.clone()),
-            program: code,
-            uniforms,
-            storage,
-            resources: addresses.resources,
-            attribute_offset: addresses.attribute_offset,
-            tables: None,
-            prologue: Vec::new(),
-            preload: program.preload as u16,
-            registers: None,
-        }))
-    }
-
     /// Clears the registers of a warp that begins, except those that the stage preloads.
     pub fn fill(&self, warp: &mut Warp) {
         match &self.registers {
@@ -182,10 +105,10 @@ impl<'vm> Core<'vm> {
         let core = (0..64u32).filter(|n| SHADER_PRESENT >> n & 1 != 0).nth(index as usize);
         let core = core.unwrap_or(0);
         let warp = u64::from(self.number / cores);
-        let bytes = dispatch::thread_bytes(&stage.storage);
+        let bytes = environment::thread_bytes(&stage.storage);
         let thread = u64::from(core) * u64::from(MAX_THREADS) + warp * LANES as u64;
-        let base = dispatch::local_base(&stage.storage).wrapping_add(thread.wrapping_mul(bytes));
-        self.port.local = message::LocalStorage { base, bytes };
+        let base = environment::local_base(&stage.storage).wrapping_add(thread.wrapping_mul(bytes));
+        self.port.local = local::LocalStorage { base, bytes };
         self.uniforms.set(Special::CoreId, core.into());
         let most = u64::from(MAX_THREADS) / LANES as u64 - 1;
         self.uniforms.set(Special::WarpId, warp | most << 32);
@@ -203,7 +126,7 @@ impl<'vm> Core<'vm> {
         for op in &stage.prologue {
             let (warp, uniforms, port) = (&mut self.warp, &self.uniforms, &mut self.port);
             (op.run)(&mut Lanes { warp, uniforms, port }, op)
-                .map_err(|trap| dispatch::fault(program, RaisedTrap { trap, index: 0 }))?;
+                .map_err(|trap| environment::fault(program, RaisedTrap { trap, index: 0 }))?;
         }
         loop {
             let before = self.left;
@@ -216,7 +139,7 @@ impl<'vm> Core<'vm> {
                 {
                     self.left = BUDGET_STEP;
                 }
-                Err(trapped) => return Err(dispatch::fault(program, trapped)),
+                Err(trapped) => return Err(environment::fault(program, trapped)),
                 Ok(Stop::Barrier) => {}
                 Ok(Stop::End) => return Ok(()),
                 Ok(Stop::Jump(low)) => {

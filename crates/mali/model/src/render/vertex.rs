@@ -15,13 +15,13 @@ use tepui_mali_packets::draw::{FifoFormat, IndexType, PointSizeArrayFormat, Prim
 use tepui_softgpu::worker_pool::Budget;
 use tepui_softgpu::{AddressSpace, UnitMemory};
 
-use super::draw::Draw;
-use super::geometry::PrimitiveSetup;
-use super::scene::Scene;
+use super::geometry::{PrimitiveSetup, ShadedVertex};
 use super::stage::{Core, Stage};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
-use crate::shader::row::{LANES, Row};
+use crate::pixels::draw::Draw;
+use crate::pixels::scene::Scene;
+use crate::warp::row::{LANES, Row};
 
 const UNIT: Unit = Unit::Tiler;
 
@@ -53,18 +53,6 @@ pub(crate) struct Vertices {
     /// The restart index; [`HIGHEST`] means the highest of the type.
     pub restart: Option<u32>,
     pub draw_id: u32,
-}
-
-/// A shaded vertex.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct ShadedVertex {
-    /// Window position, with 1/w.
-    pub position: [f32; 4],
-    /// Diameter of a point.
-    pub size: f32,
-    pub layer: u8,
-    /// Offset of its varyings in the scene.
-    pub varyings: u32,
 }
 
 /// The order of an instance's vertices: indices of its unique vertices, none at the end of a strip.

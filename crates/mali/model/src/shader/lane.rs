@@ -3,9 +3,9 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{InactiveResult, LaneOperation, SubgroupSize};
 
-use super::host::for_hosts;
 use super::op::Handler;
-use super::row::{LANES, Row};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, Row};
 
 for_hosts! {
     /// The handler of an instruction. [`Op::flags`](super::op::Op::flags) is the number of lanes of a

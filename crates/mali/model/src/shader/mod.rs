@@ -1,10 +1,10 @@
 //! The execution of Valhall, Bifrost and Midgard machine code: programs decoded once and interpreted over warps.
 //!
-//! A [`program`] is decoded from memory into operations ([`op`]): a handler function and the locations of its
-//! operands. A [warp](warp) has 64 registers of 16 lanes, its active lanes and those that wait elsewhere in
+//! A [`program`] is decoded from memory ([`decode`]) into operations ([`op`]): a handler function and the locations of its
+//! operands. A [warp](crate::warp::Warp) has 64 registers of 16 lanes, its active lanes and those that wait elsewhere in
 //! the program. Uniforms, constants and special values are rows of lanes too, which all warps of a dispatch
-//! share, so that every source is a row ([`operand`]). [`run`] executes a warp up to a barrier or its end;
-//! messages go to a [`port`](message::Port).
+//! share, so that every source is a row ([`operand`]). [`run`] executes a warp up to a barrier or its end, [`step`] by step;
+//! messages go to a [`port`](crate::units::Port).
 //!
 //! | module | instructions |
 //! | --- | --- |
@@ -22,18 +22,17 @@ pub mod alu;
 pub mod bifrost;
 pub mod check;
 pub mod copies;
-pub mod host;
+pub mod decode;
 pub mod lane;
 pub mod message;
 pub mod midgard;
 pub mod op;
 pub mod operand;
 pub mod program;
-pub mod row;
 pub mod run;
+pub mod step;
+pub mod template;
 pub mod translate;
-pub mod uniforms;
-pub mod warp;
 pub mod watched;
 
 #[cfg(test)]

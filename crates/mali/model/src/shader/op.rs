@@ -4,27 +4,13 @@ use tepui_mali_isa::modifier::{Clamp, Condition, RoundMode};
 use tepui_mali_isa::{Flow, Op as Isa};
 
 use super::alu::rounding::to_half;
-use super::message::Port;
 use super::operand::Src;
-use super::row::{ALL, Row};
-use super::translate::TemplateOp;
-use super::uniforms::Uniforms;
-use super::warp::{REGISTERS, Warp};
-
-/// The reason why a warp stops with an error.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trap {
-    /// The model does not execute the instruction.
-    Unimplemented(String),
-    /// The hardware does not have the operation.
-    Invalid(String),
-    /// An access to memory failed.
-    Memory(tepui_softgpu::Fault),
-    /// Bytes that encode no instruction.
-    Undecodable(String),
-    /// The budget is spent.
-    Endless,
-}
+use super::template::TemplateOp;
+use crate::units::Port;
+use crate::warp::row::{ALL, Row, numbers};
+use crate::warp::trap::Trap;
+use crate::warp::uniforms::Uniforms;
+use crate::warp::{REGISTERS, Warp};
 
 /// Executes an operation.
 pub type Handler = fn(&mut Lanes<'_, '_>, &Op) -> Result<(), Box<Trap>>;
@@ -150,8 +136,8 @@ impl Lanes<'_, '_> {
 
     /// The value of a source of 64 bits.
     #[inline(always)]
-    pub fn get64(&self, src: &Src) -> [u64; super::row::LANES] {
-        super::row::wide(&self.get(src), self.raw(src.high))
+    pub fn get64(&self, src: &Src) -> [u64; crate::warp::row::LANES] {
+        crate::warp::row::wide(&self.get(src), self.raw(src.high))
     }
 
     /// Writes the destination of the active lanes.
@@ -186,7 +172,7 @@ impl Lanes<'_, '_> {
 
     /// Writes the destination of 64 bits.
     #[inline(always)]
-    pub fn put64(&mut self, op: &Op, value: &[u64; super::row::LANES]) {
+    pub fn put64(&mut self, op: &Op, value: &[u64; crate::warp::row::LANES]) {
         let low = Row(value.map(|v| v as u32));
         let high = Row(value.map(|v| (v >> 32) as u32));
         self.put_register(op.dest, &low);
@@ -203,20 +189,5 @@ impl Lanes<'_, '_> {
     #[inline(always)]
     pub fn writing(&self) -> impl Iterator<Item = usize> + use<> {
         numbers(self.warp.mask & !self.warp.helpers)
-    }
-}
-
-/// The lanes of a mask, by number.
-#[inline(always)]
-pub fn numbers(mask: u16) -> impl Iterator<Item = usize> {
-    {
-        let mut mask = mask;
-        std::iter::from_fn(move || {
-            let lane = mask.trailing_zeros() as usize;
-            (mask != 0).then(|| {
-                mask &= mask - 1;
-                lane
-            })
-        })
     }
 }

@@ -4,8 +4,8 @@ use tepui_mali_isa::operand::{Special, select};
 use tepui_mali_isa::table::field::{Select as SelectField, SourceField};
 use tepui_mali_isa::{Operand, Row as IsaRow, Source, Swizzle};
 
-use super::row::{Row, float16};
-use super::uniforms;
+use crate::warp::row::{Row, float16};
+use crate::warp::uniforms;
 
 /// The selected part of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Src {
                     true => byte(n) as i8 as i16 as u16,
                     false => u16::from(byte(n)),
                 };
-                super::row::join([half(a), half(b)])
+                crate::warp::row::join([half(a), half(b)])
             }),
             Select::Bytes(bytes) => {
                 row.map(|v| u32::from_le_bytes(bytes.map(|n| (v >> (8 * u32::from(n))) as u8)))

@@ -5,15 +5,16 @@ use tepui_mali_isa::midgard::{Bundle, TextureRegisters};
 
 use tepui_softgpu::{AddressSpace, Memory, Protection, Reports};
 
-use super::check::ProgramCheck;
-use super::message::Port;
-use super::op::Trap;
+use super::check::accesses::ProgramCheck;
 use super::program::Program;
-use super::row::Row;
-use super::run::{Stop, run};
-use super::uniforms::Uniforms;
-use super::warp::Warp;
+use super::run::run;
+use super::step::Stop;
 use crate::job::ReportKind;
+use crate::units::Port;
+use crate::warp::Warp;
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
+use crate::warp::uniforms::Uniforms;
 
 /// GPU address of 64 KiB of memory.
 pub const MEMORY: u64 = 0x10_0000;
@@ -65,25 +66,26 @@ impl Bench {
     /// Runs assembly to its end.
     pub fn try_run(&mut self, source: &str) -> Result<Stop, Trap> {
         let code = tepui_mali_isa::asm::assemble(source).unwrap_or_else(|e| panic!("{e:?}"));
-        self.try_program(Program::decode(0x4000, code), false)
+        self.try_program(Program::decode(0x4000, code))
     }
 
     /// Runs assembly of Bifrost to its end.
     pub fn try_bifrost(&mut self, source: &str) -> Result<Stop, Trap> {
         let code = tepui_mali_isa::bifrost::asm::assemble(source);
         let code = code.unwrap_or_else(|e| panic!("{e:?}"));
-        self.try_program(Program::decode_bifrost(0x4000, code, 8), true)
+        self.try_program(Program::decode_bifrost(0x4000, code, 8))
     }
 
     /// Runs bundles of Midgard to their end.
     pub fn try_midgard(&mut self, bundles: &[Bundle]) -> Result<Stop, Trap> {
         let code = bundles.iter().flat_map(Bundle::encode).collect();
-        self.try_program(Program::decode_midgard(0x4000, code, TextureRegisters::Own), false)
+        self.try_program(Program::decode_midgard(0x4000, code, TextureRegisters::Own))
     }
 
-    fn try_program(&mut self, mut program: Program, is_bifrost: bool) -> Result<Stop, Trap> {
+    fn try_program(&mut self, mut program: Program) -> Result<Stop, Trap> {
         if let Some(reports) = self.checker.clone() {
-            program.check = Some(Box::new(ProgramCheck::new(&program, is_bifrost, reports)));
+            program.check =
+                Some(Box::new(ProgramCheck::new(&program.code, program.clauses(), reports)));
         }
         let program = &program;
         let uniforms = Uniforms::new(&self.uniforms, &program.rows);

@@ -1,8 +1,8 @@
 //! Results of instructions, worked out independently of the model: by NIR's definitions of the operations
 //! that Mesa's compiler emits them for, or by ISA.xml's prose.
 
-use super::op::Trap;
 use super::testing::{Bench, MEMORY, one};
+use crate::warp::trap::Trap;
 
 const PI: u32 = 0x4049_0fdb;
 

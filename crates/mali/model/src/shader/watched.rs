@@ -1,54 +1,39 @@
-//! The interpreter under an observer ([`Watch`]), which is told of each instruction.
+//! The interpreter under an observer ([`Watched`]), which is told of each instruction.
 
 use std::ops::Range;
 
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::operand::REGISTERS;
-use tepui_softgpu::AddressSpace;
 
-use super::message::{LOCAL_WINDOW, NOWHERE, Port};
 use super::op::{Lanes, Op};
 use super::program::Program;
-use super::row::LANES;
-use super::run::{RaisedTrap, Stop, execute, next};
-use super::uniforms::{UNIFORM_WORDS, Uniforms};
-use super::warp::Warp;
-use crate::watch::{Access, Inspect, MemorySpace, Step, WarpPlace, Watch};
+use super::step::{Stop, execute, next};
+use crate::units::Port;
+use crate::warp::Warp;
+use crate::warp::local::{LOCAL_WINDOW, NOWHERE};
+use crate::warp::row::LANES;
+use crate::warp::trap::RaisedTrap;
+use crate::warp::uniforms::{UNIFORM_WORDS, Uniforms};
+use crate::watch::{Access, Inspect, MemorySpace, Step, Watched};
 
-/// Observer of the warps that run on a worker.
-pub struct Watched<'vm> {
-    watch: Watch,
-    vm: &'vm AddressSpace,
-    /// The work of the warp that runs.
-    pub place: WarpPlace,
-    /// Memory of its workgroup.
-    pub workgroup: Range<u64>,
-}
-
-impl<'vm> Watched<'vm> {
-    /// No warp runs yet.
-    pub fn new(watch: Watch, vm: &'vm AddressSpace) -> Watched<'vm> {
-        Watched { watch, vm, place: WarpPlace::Other, workgroup: 0..0 }
-    }
-
-    /// Tells of an operation that is about to execute, or of the end.
-    fn tell(&self, program: &Program, lanes: &mut Lanes<'_, '_>, index: Option<u32>) {
-        let op = index.and_then(|index| program.ops.get(index as usize));
-        let access = op.and_then(|op| access(lanes, op, &self.workgroup));
-        let offset = index.map_or(program.code.len() as u32, |index| program.offset(index));
-        let memory = Inspect { vm: self.vm, workgroup: &self.workgroup, thread: lanes.port.local };
-        self.watch.tell(&Step {
-            program: program.address,
-            code: &program.code,
-            offset,
-            exec: lanes.warp.mask,
-            place: &self.place,
-            access,
-            registers: &lanes.warp.registers[..usize::from(REGISTERS)],
-            uniforms: &lanes.uniforms.rows()[..UNIFORM_WORDS],
-            memory,
-        });
-    }
+/// Tells of an operation that is about to execute, or of the end.
+fn tell(watched: &Watched<'_>, program: &Program, lanes: &mut Lanes<'_, '_>, index: Option<u32>) {
+    let op = index.and_then(|index| program.ops.get(index as usize));
+    let access = op.and_then(|op| access(lanes, op, &watched.workgroup));
+    let offset = index.map_or(program.code.len() as u32, |index| program.offset(index));
+    let memory =
+        Inspect { vm: watched.vm, workgroup: &watched.workgroup, thread: lanes.port.local };
+    watched.watch.tell(&Step {
+        program: program.address,
+        code: &program.code,
+        offset,
+        exec: lanes.warp.mask,
+        place: &watched.place,
+        access,
+        registers: &lanes.warp.registers[..usize::from(REGISTERS)],
+        uniforms: &lanes.uniforms.rows()[..UNIFORM_WORDS],
+        memory,
+    });
 }
 
 /// Runs a warp as [`super::run::run`] does, and tells the observer of the port of each instruction.
@@ -67,7 +52,7 @@ pub fn run(
     let mut before: Option<u32> = None;
     loop {
         let Some(index) = next(program, lanes.warp, budget)? else {
-            watched.tell(program, &mut lanes, None);
+            tell(watched, program, &mut lanes, None);
             return Ok(Stop::End);
         };
         let op = &program.ops[index as usize];
@@ -75,7 +60,7 @@ pub fn run(
         let is_in_clause =
             |last: u32| last < index && program.offset(last) == program.offset(index);
         if !before.is_some_and(is_in_clause) {
-            watched.tell(program, &mut lanes, Some(index));
+            tell(watched, program, &mut lanes, Some(index));
         }
         before = Some(index);
         if let Some(stop) = execute(&mut lanes, op, index)? {

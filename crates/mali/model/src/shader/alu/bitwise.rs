@@ -2,11 +2,10 @@
 
 use tepui_mali_isa::Op as Isa;
 
-use super::super::host::for_hosts;
-use super::super::op::Lanes;
-use super::super::op::{Handler, Op};
-use super::super::row::{LANES, halves, join, wide};
 use super::{Done, ternary, unary};
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, halves, join, wide};
 
 /// Modifier in [`Op::flags`]: the result is inverted.
 pub const NOT_RESULT: u32 = 1;
@@ -156,7 +155,7 @@ fn long_words<const LEFT: bool>(l: &mut Lanes<'_, '_>, op: &Op, logic: Logic) ->
     let arithmetic = op.flags & ARITHMETIC != 0;
     let a = l.get64(&op.src[0]);
     let amount = l.get(&op.src[1]);
-    let flip = |row: super::super::row::Row| row.map(|v| v ^ op.src[2].flip);
+    let flip = |row: crate::warp::row::Row| row.map(|v| v ^ op.src[2].flip);
     let b = wide(&l.get(&op.src[2]), &flip(*l.raw(op.src[2].high)));
     let mut out = [0; LANES];
     for i in 0..LANES {

@@ -2,12 +2,12 @@
 
 use tepui_mali_isa::Op as Isa;
 
-use super::super::host::for_hosts;
-use super::super::op::Handler;
-use super::super::row::{float16, halves, join};
 use super::float::{finish, finish16};
 use super::rounding::{from_integer, to_half, to_integral};
 use super::{unary, zip};
+use crate::shader::op::Handler;
+use crate::warp::host::for_hosts;
+use crate::warp::row::{float16, halves, join};
 
 for_hosts! {
     /// The handler of an instruction.

@@ -3,11 +3,11 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{Clamp, NanMode, RoundMode};
 
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op};
-use super::super::row::{LANES, Row, float16, halves, join};
 use super::rounding::to_half;
 use super::{Done, unary};
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, Row, float16, halves, join};
 
 for_hosts! {
     /// The handler of an instruction.

@@ -2,10 +2,10 @@
 
 use tepui_mali_isa::Op as Isa;
 
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Op};
-use super::super::operand::Select;
 use super::{binary, binary64, by_bytes, by_halves, ternary, unary};
+use crate::shader::op::{Handler, Op};
+use crate::shader::operand::Select;
+use crate::warp::host::for_hosts;
 
 /// Modifier in [`Op::flags`]: results saturate.
 pub const SATURATE: u32 = 1;

@@ -13,8 +13,9 @@ pub mod rounding;
 pub mod select;
 pub mod special;
 
-use super::op::{Lanes, Op, Trap};
-use super::row::{LANES, Row, halves, join};
+use super::op::{Lanes, Op};
+use crate::warp::row::{LANES, Row, halves, join};
+use crate::warp::trap::Trap;
 
 type Done = Result<(), Box<Trap>>;
 

@@ -3,10 +3,10 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{Condition, Mux};
 
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op};
-use super::super::row::{LANES, Row, float16, halves, join};
 use super::{Done, by_bytes, by_halves, ternary, zip};
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, Row, float16, halves, join};
 
 /// The combination of a comparison with its third source: in the upper bits of [`Op::flags`], above the
 /// representation of true.

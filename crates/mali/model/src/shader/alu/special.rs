@@ -6,12 +6,12 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::RoundMode;
 
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op};
-use super::super::row::{LANES, float16, halves, join};
 use super::float::finish;
 use super::rounding::to_half;
 use super::{Done, unary, zip};
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, float16, halves, join};
 
 /// Modifiers in [`Op::flags`]: the range of the mantissa.
 pub const SQRT: u32 = 1;

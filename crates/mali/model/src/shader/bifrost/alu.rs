@@ -9,13 +9,13 @@ use tepui_mali_isa::modifier::{
 };
 use tepui_mali_isa::{Flow, ModifierValue, Op as Isa};
 
-use super::super::alu::{bitwise, convert, float, integer, select, special};
-use super::super::lane;
-use super::super::op::{Handler, Op};
-use super::super::operand::{Select, Src};
-use super::super::row::Row;
-use super::super::translate::TemplateOp;
 use super::{Context, copy, flow};
+use crate::shader::alu::{bitwise, convert, float, integer, select, special};
+use crate::shader::lane;
+use crate::shader::op::{Handler, Op};
+use crate::shader::operand::{Select, Src};
+use crate::shader::template::TemplateOp;
+use crate::warp::row::Row;
 
 /// The enumerator of a modifier's name.
 pub fn named<T: ModifierValue>(name: &str) -> Option<T> {
@@ -206,8 +206,8 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Opti
     Some(op)
 }
 
-type Done = Result<(), Box<super::super::op::Trap>>;
-type Lanes<'a, 'vm> = super::super::op::Lanes<'a, 'vm>;
+type Done = Result<(), Box<crate::warp::trap::Trap>>;
+type Lanes<'a, 'vm> = crate::shader::op::Lanes<'a, 'vm>;
 
 /// A word of four bytes.
 fn bytes(l: &mut Lanes<'_, '_>, op: &Op) -> Done {

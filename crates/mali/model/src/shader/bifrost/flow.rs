@@ -5,11 +5,12 @@ use tepui_mali_isa::bifrost::disasm::Fau;
 use tepui_mali_isa::bifrost::{Inst, Port};
 use tepui_mali_isa::modifier::Condition;
 
-use super::super::alu::select::holds;
-use super::super::op::{Handler, Lanes, Next, Op, Trap};
-use super::super::row::{LANES, float16};
-use super::super::translate::{Number, TemplateOp};
 use super::{Context, Lowered, nothing};
+use crate::shader::alu::select::holds;
+use crate::shader::op::{Handler, Lanes, Next, Op};
+use crate::shader::template::{Number, TemplateOp};
+use crate::warp::row::{LANES, float16};
+use crate::warp::trap::Trap;
 
 type Done = Result<(), Box<Trap>>;
 

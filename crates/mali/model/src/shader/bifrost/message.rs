@@ -9,17 +9,19 @@ use tepui_mali_isa::bifrost::table::Unit;
 use tepui_mali_isa::modifier::{AtomicOperation, AtomicOperation1, RegisterFormat, SampleMode};
 use tepui_mali_isa::{Flow, ModifierValue, Op as Isa, Special};
 
-use super::super::message::{self, tables};
-use super::super::op::{Handler, Lanes, Next, Op, Trap};
-use super::super::operand::Src;
-use super::super::row::Row;
-use super::super::uniforms;
 use super::alu::named;
 use super::{Context, Lowered, copy, flow, moved, nothing, temporary};
+use crate::shader::message::{self, element};
+use crate::shader::op::{Handler, Lanes, Next, Op};
+use crate::shader::operand::Src;
+use crate::warp::local::LOCAL_WINDOW;
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
+use crate::warp::uniforms;
 use tepui_mali_isa::bifrost::registers::Access;
 
 /// The upper word of an address of thread-local storage.
-const LOCAL_HIGH: u32 = (message::LOCAL_WINDOW >> 32) as u32;
+const LOCAL_HIGH: u32 = (LOCAL_WINDOW >> 32) as u32;
 
 /// The flags of a register format by its name.
 pub fn format_flags(name: &str) -> Option<u32> {
@@ -59,7 +61,7 @@ fn varying(inst: &Inst) -> Option<u32> {
 
 /// The operation that loads a varying by its index into registers.
 pub fn load_varying(index: u32, flags: u32, register: u8, channels: u8) -> Op {
-    let mut op = Op::new(tables::load_varying, Flow::None);
+    let mut op = Op::new(element::load_varying, Flow::None);
     op.immediate = index;
     op.flags = flags | message::IN_INSTRUCTION;
     op.staging[0] = (register, format_registers(Some(flags), channels));
@@ -182,9 +184,9 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowe
         "LD_ATTR" | "LD_ATTR_IMM" | "LEA_ATTR" | "LEA_ATTR_IMM" => {
             plain(&mut op, inst.sources.len())?;
             op.run = if base.starts_with("LD") {
-                tables::load_attribute
+                element::load_attribute
             } else {
-                tables::varying_address
+                element::varying_address
             };
             if let Some(index) = inst.immediate("attribute_index") {
                 op.immediate = index;
@@ -194,7 +196,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowe
         "LD_ATTR_TEX" | "LEA_ATTR_TEX" => {
             plain(&mut op, 3)?;
             op.run =
-                if base.starts_with("LD") { tables::load_image } else { tables::image_address };
+                if base.starts_with("LD") { element::load_image } else { element::image_address };
         }
         "ST_CVT" => {
             op.src[0] = context.wide(inst, 0, 1)?;
@@ -204,7 +206,7 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowe
         "LD_VAR" | "LD_VAR_IMM" => {
             plain(&mut op, inst.sources.len())?;
             op.flags = varying(inst)?;
-            op.run = tables::load_varying;
+            op.run = element::load_varying;
             if let Some(index) = inst.immediate("index") {
                 op.immediate = index;
                 op.flags |= message::IN_INSTRUCTION;
@@ -217,8 +219,8 @@ pub fn lower(context: &mut Context<'_>, inst: &Inst, fma: Option<&Inst>) -> Lowe
             if !inst.sources.is_empty() {
                 op.src[1] = context.source(inst, 0)?;
             }
-            op.flags |= tables::FLAT;
-            op.run = tables::load_varying;
+            op.flags |= element::FLAT;
+            op.run = element::load_varying;
             if let Some(index) = inst.immediate("index") {
                 op.immediate = index;
                 op.flags |= message::IN_INSTRUCTION;

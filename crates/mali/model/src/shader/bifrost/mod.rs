@@ -28,11 +28,12 @@ use tepui_mali_isa::bifrost::registers::Access;
 use tepui_mali_isa::bifrost::table::{Op as Isa, Unit};
 use tepui_mali_isa::bifrost::{Clause, Flow, Inst};
 
-use super::op::{Lanes, Next, Op, Trap, WriteMode};
+use super::op::{Lanes, Next, Op, WriteMode};
 use super::operand::Src;
-use super::row::Row;
-use super::translate::TemplateOp;
-use super::uniforms;
+use super::template::TemplateOp;
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
+use crate::warp::uniforms;
 
 pub use message::{format_flags, load_varying};
 pub use texture::preloaded as preloaded_texture;

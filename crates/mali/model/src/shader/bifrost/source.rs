@@ -6,10 +6,10 @@ use tepui_mali_isa::bifrost::disasm::Fau;
 use tepui_mali_isa::bifrost::table::Unit;
 use tepui_mali_isa::bifrost::{Inst, Port};
 
-use super::super::operand::{Select, Src};
-use super::super::row::Row;
-use super::super::uniforms;
 use super::Context;
+use crate::shader::operand::{Select, Src};
+use crate::warp::row::Row;
+use crate::warp::uniforms;
 
 const BLEND_DESCRIPTORS: [Special; 8] = [
     Special::BlendDescriptor0,

@@ -1,8 +1,8 @@
 //! Clauses whose results were worked out by hand.
 
-use super::super::run::Stop;
-use super::super::testing::{Bench, MEMORY};
 use super::temporary;
+use crate::shader::step::Stop;
+use crate::shader::testing::{Bench, MEMORY};
 
 /// The lanes of a register after a program.
 fn run(bench: &mut Bench, source: &str, register: usize) -> [u32; 16] {

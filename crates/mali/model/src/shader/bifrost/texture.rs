@@ -10,11 +10,13 @@ use tepui_mali_isa::bifrost::registers::Access;
 use tepui_mali_isa::bifrost::{Inst, Port, Tuple};
 use tepui_mali_isa::modifier::{Dimension, FetchComponent, LodMode};
 
-use super::super::message::{self, tables};
-use super::super::op::{Lanes, Op, Trap};
-use super::super::operand::Src;
-use super::super::row::Row;
 use super::{Context, Lowered, format_flags, load_varying, moved, temporary};
+use crate::shader::message::{self};
+use crate::shader::op::{Lanes, Op};
+use crate::shader::operand::Src;
+use crate::warp::addresses;
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
 
 /// A texture operation's descriptor.
 #[derive(Clone, Copy)]
@@ -90,8 +92,8 @@ fn sample(isa: Isa, flags: u32, words: u8, staging: (u8, u8)) -> Option<Op> {
 
 /// A texture and a sampler by their handles, as a source of 64 bits.
 fn handles(context: &mut Context<'_>, [texture, sampler]: [u32; 2]) -> Option<Src> {
-    let row = context.constant(tables::SAMPLERS << 24 | sampler)?;
-    let high = context.constant(tables::TEXTURES << 24 | texture)?;
+    let row = context.constant(addresses::SAMPLERS << 24 | sampler)?;
+    let high = context.constant(addresses::TEXTURES << 24 | texture)?;
     Some(Src { row, high, ..Src::NONE })
 }
 
@@ -136,7 +138,7 @@ pub fn preloaded(
     let op = sample(Isa::TEX_SINGLE, flags, 2, (register, if short { 2 } else { 4 }))?;
     Some((
         vec![coordinates, op],
-        [tables::SAMPLERS << 24 | texture, tables::TEXTURES << 24 | texture],
+        [addresses::SAMPLERS << 24 | texture, addresses::TEXTURES << 24 | texture],
     ))
 }
 
@@ -355,7 +357,7 @@ fn operation(context: &mut Context<'_>, inst: &Inst) -> Lowered {
     // Indices in registers become handles by setting the table in the upper byte, which is already in handles
     // of descriptors.
     for (register, table, which) in
-        [(sampler_register, tables::SAMPLERS, 0), (texture_register, tables::TEXTURES, 1)]
+        [(sampler_register, addresses::SAMPLERS, 0), (texture_register, addresses::TEXTURES, 1)]
     {
         if let Some(register) = register {
             let mut set = moved(register.into(), temporary::ADDRESS + which, Access::Write);

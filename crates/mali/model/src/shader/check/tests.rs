@@ -1,8 +1,9 @@
 //! Programs with a wait each, and without: what is reported, and what registers hold.
 
-use super::{POISON, Row, Saved, Tracker};
 use crate::job::ReportKind;
 use crate::shader::testing::{Bench, MEMORY};
+use crate::warp::row::Row;
+use crate::warp::tracker::{POISON, Saved, Tracker};
 
 /// Runs a program of Valhall under the checker; the reports with their offsets, and the lanes of a register.
 fn run(source: &str, register: usize) -> (Vec<(ReportKind, u32)>, [u32; 16]) {
@@ -73,8 +74,8 @@ fn results_that_nothing_waits_for_are_bounded() {
         }
     }
     assert_eq!(tracker.saved.len(), 8);
-    let mut warp = crate::shader::warp::Warp::default();
-    tracker.deliver(&mut warp, 1 << 1, u16::MAX);
+    let mut warp = crate::warp::Warp::default();
+    tracker.deliver(&mut warp.registers, 1 << 1, u16::MAX);
     assert_eq!((warp.registers[3].0[0], warp.registers[3].0[15]), (98, 99));
 }
 

@@ -18,10 +18,10 @@ use tepui_mali_isa::Op as Isa;
 pub use self::rows::Fetched;
 use self::value::Value;
 pub use self::value::{Affine, Region, Word};
-use super::message::Port;
 use super::program::Program;
-use super::uniforms::Uniforms;
-use super::warp::COMMON;
+use crate::units::Port;
+use crate::warp::COMMON;
+use crate::warp::uniforms::Uniforms;
 
 /// Limit on the instructions of a program that is examined.
 const MAX_OPS: usize = 128;

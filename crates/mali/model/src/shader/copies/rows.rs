@@ -1,12 +1,13 @@
 //! Texels and words of sixteen consecutive threads.
 
-use super::super::message::{Port, Texel, swizzled_rows};
-use super::super::op::Trap;
-use super::super::row::{ALL, LANES, Row};
-use super::super::run::RaisedTrap;
 use super::value::Word;
 use super::{Copies, Effect, Fetch};
-use crate::pixel::NumericType;
+use crate::pixels::format::NumericType;
+use crate::units::Port;
+use crate::units::sampler::swizzled_rows;
+use crate::units::surface::Texel;
+use crate::warp::row::{ALL, LANES, Row};
+use crate::warp::trap::{RaisedTrap, Trap};
 
 /// The channels of a fetch: zeros if no texture is bound.
 pub type Fetched = [Row; 4];

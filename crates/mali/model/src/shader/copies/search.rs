@@ -4,20 +4,21 @@ use arrayvec::ArrayVec;
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::Condition;
 
-use super::super::alu::bitwise::NOT_RESULT;
-use super::super::alu::integer::SATURATE;
-use super::super::alu::select::{Chain, holds};
-use super::super::message::{self, Port};
-use super::super::op::{Lanes, Next, Op, WriteMode};
-use super::super::operand::{Select, Src};
-use super::super::program::{IF_ZERO, Program};
-use super::super::row::{ALL, Row};
-use super::super::translate::TemplateOp;
-use super::super::translate::kind::{Logic, Number};
-use super::super::uniforms::{self, Uniforms};
-use super::super::warp::{COMMON, REGISTERS, Warp};
 use super::value::{Affine, Region, Value, Word};
 use super::{Effect, Fetch, MAX_EFFECTS};
+use crate::shader::alu::bitwise::NOT_RESULT;
+use crate::shader::alu::integer::SATURATE;
+use crate::shader::alu::select::{Chain, holds};
+use crate::shader::decode::IF_ZERO;
+use crate::shader::message;
+use crate::shader::op::{Lanes, Next, Op, WriteMode};
+use crate::shader::operand::{Select, Src};
+use crate::shader::program::Program;
+use crate::shader::template::{Logic, Number, TemplateOp};
+use crate::units::Port;
+use crate::warp::row::{ALL, Row};
+use crate::warp::uniforms::{self, Uniforms};
+use crate::warp::{COMMON, REGISTERS, Warp};
 
 /// A path: threads with the same control flow.
 #[derive(Clone)]

@@ -2,7 +2,7 @@ use tepui_mali_isa::asm::assemble;
 use tepui_softgpu::AddressSpace;
 
 use super::*;
-use crate::shader::row::Row;
+use crate::warp::row::Row;
 
 /// Loads the texel of the fragment's pixel and writes it, as Mesa's driver does.
 const FRAME: &str = "

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use tepui_mali_isa::modifier::Condition;
 
-use super::super::row::LANES;
+use crate::warp::row::LANES;
 
 /// An affine 32-bit number: `add`, plus a multiple of each of a thread's coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

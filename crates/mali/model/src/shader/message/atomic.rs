@@ -4,10 +4,10 @@ use tepui_mali_isa::Op as Isa;
 use tepui_mali_isa::modifier::{AtomicOperation as With, AtomicOperation1 as WithOne};
 use tepui_softgpu::Access;
 
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op, Trap};
-use super::super::row::Row;
-use super::failed;
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::Row;
+use crate::warp::trap::{Trap, failed};
 
 /// Modifier in [`Op::flags`] above the operation: exchanges only if memory holds the compared value.
 pub const COMPARE: u32 = 1 << 8;

@@ -5,20 +5,18 @@
 
 use std::sync::Arc;
 
-use tepui_mali_instancing::Division;
 use tepui_mali_isa::Op as Isa;
-use tepui_mali_packets::Packet;
-use tepui_mali_packets::shader::{Attribute, AttributeFrequency, AttributeType};
 
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op, Trap, numbers};
-use super::super::row::{LANES, Row};
 use super::image::{IN_INSTRUCTION, deliver, kind};
-use super::{NOWHERE, Port, WarpAccess, failed};
-use crate::pixel::{NumericType, PixelFormat};
-
-/// Bits of a descriptor's index in a handle.
-const INDEX_BITS: u32 = 24;
+use crate::pixels::format::NumericType;
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::units::Port;
+use crate::units::attribute::{CachedAttribute, INDEX_BITS};
+use crate::units::warp_access::WarpAccess;
+use crate::warp::host::for_hosts;
+use crate::warp::local::NOWHERE;
+use crate::warp::row::{LANES, Row, numbers};
+use crate::warp::trap::{Trap, failed};
 
 for_hosts! {
     /// The handler of an instruction.
@@ -28,89 +26,6 @@ for_hosts! {
             Isa::LEA_ATTR_IMM | Isa::LEA_ATTR => |l, op| address(l, op),
             _ => return None,
         })
-    }
-}
-
-/// Recently read attributes, by handle; none if no table has the descriptor.
-#[derive(Default)]
-pub struct Cache {
-    entries: Vec<(u32, Option<Arc<CachedAttribute>>)>,
-}
-
-impl Cache {
-    const SIZE: usize = 32;
-}
-
-/// A decoded attribute.
-struct CachedAttribute {
-    attribute: Attribute,
-    format: PixelFormat,
-}
-
-impl CachedAttribute {
-    /// Decodes a descriptor; none for zeros.
-    fn read(handle: u32, bytes: &[u8; 32]) -> Result<Option<CachedAttribute>, Box<Trap>> {
-        if bytes.iter().all(|b| *b == 0) {
-            return Ok(None);
-        }
-        let attribute = Attribute::unpack(bytes)
-            .map_err(|e| Box::new(Trap::Invalid(format!("attribute {handle:#x}: {e}"))))?;
-        let format = PixelFormat::new(attribute.format).ok_or_else(|| {
-            let what = format!("attributes of format {:#x}", attribute.format);
-            Box::new(Trap::Unimplemented(what))
-        })?;
-        match attribute.attribute_type {
-            AttributeType::N1d | AttributeType::N1dPotDivisor | AttributeType::N1dNpotDivisor => {
-                Ok(Some(CachedAttribute { attribute, format }))
-            }
-            other => {
-                let what = format!("attributes of type {other}");
-                Err(Box::new(Trap::Unimplemented(what)))
-            }
-        }
-    }
-
-    /// The element of a vertex and an instance; `offset` is the attribute offset of the shader environment.
-    #[inline(always)]
-    fn index(&self, vertex: u32, instance: u32, offset: u32) -> u32 {
-        let a = &self.attribute;
-        let offset = if a.offset_enable { offset } else { 0 };
-        let of = match a.frequency {
-            AttributeFrequency::Vertex => vertex,
-            AttributeFrequency::Instance => instance,
-        };
-        let of = of.wrapping_add(offset);
-        match a.attribute_type {
-            AttributeType::N1dPotDivisor => of >> a.divisor_r,
-            AttributeType::N1dNpotDivisor => {
-                let division = Division {
-                    shift: a.divisor_r,
-                    magic_multiplier: a.divisor_d,
-                    round_down: a.divisor_e != 0,
-                    power_of_two: false,
-                };
-                division.apply(of)
-            }
-            _ => of,
-        }
-    }
-}
-
-impl Port<'_> {
-    /// The attribute of a handle.
-    fn attribute(&mut self, handle: u32) -> Result<Option<Arc<CachedAttribute>>, Box<Trap>> {
-        if let Some((_, known)) = self.attributes.entries.iter().find(|(h, _)| *h == handle) {
-            return Ok(known.clone());
-        }
-        let known = match self.descriptor(handle)? {
-            Some(bytes) => CachedAttribute::read(handle, &bytes)?.map(Arc::new),
-            None => None,
-        };
-        if self.attributes.entries.len() >= Cache::SIZE {
-            self.attributes.entries.clear();
-        }
-        self.attributes.entries.push((handle, known.clone()));
-        Ok(known)
     }
 }
 
@@ -188,7 +103,7 @@ fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             for lane in numbers(*inside) {
                 let mut texel = [0; 16];
                 port.memory.read(addresses[lane], &mut texel[..bytes]).map_err(failed)?;
-                for (row, word) in words.iter_mut().zip(crate::pixel::words(&texel)) {
+                for (row, word) in words.iter_mut().zip(crate::pixels::format::words(&texel)) {
                     row.0[lane] = word;
                 }
             }

@@ -11,12 +11,14 @@ use tepui_mali_isa::modifier::{RegisterFormat, RoundMode};
 use tepui_mali_packets::texture::TextureDimension;
 use tepui_softgpu::Access;
 
-use super::super::alu::rounding::to_half;
-use super::super::op::{Handler, Lanes, Op, Trap};
-use super::super::row::{LANES, Row, float16, halves, join};
-use super::view::{Texel, View};
-use super::{NOWHERE, failed};
-use crate::pixel::{NumericType, PixelFormat};
+use crate::pixels::format::{NumericType, PixelFormat};
+use crate::shader::alu::rounding::to_half;
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::units::surface::Texel;
+use crate::units::view::View;
+use crate::warp::local::NOWHERE;
+use crate::warp::row::{LANES, Row, float16, halves, join};
+use crate::warp::trap::{Trap, failed};
 
 /// The texel of a lane: 16 bits each for x and y, and for slice or sample and layer. One-dimensional images
 /// use all 32 bits for x.

@@ -4,9 +4,10 @@ use tepui_mali_isa::modifier::{LoadLane8, LoadLane16, LoadLane32};
 use tepui_mali_isa::{Inst, Op as Isa};
 use tepui_softgpu::Protection;
 
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op, Trap, numbers};
-use super::super::row::{ALL, LANES, Row, wide};
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{ALL, LANES, Row, numbers, wide};
+use crate::warp::trap::Trap;
 
 /// Shift of a load's position in the first register, in [`Op::flags`].
 const PLACE: u32 = 8;

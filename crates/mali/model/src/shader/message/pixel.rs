@@ -9,13 +9,14 @@
 use tepui_mali_isa::Op as Isa;
 use tepui_mali_packets::draw::BlendMode;
 
-use super::super::alu::select::holds;
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op, Trap, numbers};
-use super::super::row::{LANES, Row, float16, halves};
 use super::image::{conversion_flags, deliver, is_short, kind};
-use crate::pixel::{NumericType, PixelFormat, bytes};
-use crate::render::pixels::{Pixels, Write};
+use crate::pixels::format::{NumericType, PixelFormat, bytes};
+use crate::pixels::{Pixels, Write};
+use crate::shader::alu::select::holds;
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, Row, float16, halves, numbers};
+use crate::warp::trap::Trap;
 
 /// Modifier of BLEND in [`Op::flags`]: the lanes end if the hardware blends.
 pub const ENDS: u32 = 1 << 8;
@@ -57,8 +58,8 @@ fn alpha_test(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let (coverage, alpha) = (l.get(&op.src[0]), l.get(&op.src[1]));
     let mask = l.warp.mask & !l.warp.helpers;
     let pixels = pixels(l)?;
-    let pipeline = pixels.pipeline.as_ref().ok_or_else(no_pixels)?;
-    let (emits, by_alpha) = (pipeline.emits, pipeline.alpha_to_coverage);
+    let state = pixels.state.as_ref().ok_or_else(no_pixels)?;
+    let (emits, by_alpha) = (state.emits, state.alpha_to_coverage);
     let count = pixels.framebuffer.samples.count;
     for lane in numbers(mask) {
         let mut left = pixels.lanes[lane].coverage & coverage.0[lane] as u16;
@@ -292,7 +293,7 @@ fn discard(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         ended |= u16::from(holds(op.condition, a, b)) << lane;
     }
     let pixels = pixels(l)?;
-    for lane in super::super::op::numbers(ended) {
+    for lane in crate::warp::row::numbers(ended) {
         pixels.lanes[lane].coverage = 0;
     }
     l.warp.end_lanes(ended);
@@ -311,7 +312,7 @@ pub fn discard_or_help(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> 
         discarded |= u16::from(holds(op.condition, a, b)) << lane;
     }
     let pixels = pixels(l)?;
-    for lane in super::super::op::numbers(discarded) {
+    for lane in crate::warp::row::numbers(discarded) {
         pixels.lanes[lane].coverage = 0;
     }
     l.warp.helpers |= discarded;

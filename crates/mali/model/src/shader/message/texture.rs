@@ -17,13 +17,15 @@ use tepui_texel::MipFilter;
 use tepui_texel::cube::{Faces, gradients};
 use tepui_texel::lod::{self, Footprint, Gradient};
 
-use super::super::alu::rounding::to_half;
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op, Trap, numbers};
-use super::super::row::{LANES, Row, float16, halves, join};
-use super::sampler::{Filter, SamplePosition, Sampler, Unit, swizzled_rows};
-use super::view::{Texel, View};
-use crate::pixel::NumericType;
+use crate::pixels::format::{NumericType, Unit};
+use crate::shader::alu::rounding::to_half;
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::units::sampler::{Filter, SamplePosition, Sampler, swizzled_rows};
+use crate::units::surface::Texel;
+use crate::units::view::View;
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, Row, float16, halves, join, numbers};
+use crate::warp::trap::Trap;
 
 /// Modifiers in [`Op::flags`]: the components that are returned are in the lowest four bits; this one means
 /// handles of 32 bits each.
@@ -133,7 +135,8 @@ fn handle_pair(source: u64, flags: u32) -> [u32; 2] {
     if flags & WIDE != 0 {
         return [(source >> 32) as u32, source as u32];
     }
-    let narrow = |half: u32| super::handle(i64::from(half >> 11), i64::from(half & 0x7ff));
+    let narrow =
+        |half: u32| crate::units::buffer::handle(i64::from(half >> 11), i64::from(half & 0x7ff));
     [narrow(source as u32 >> 16), narrow(source as u32 & 0xffff)]
 }
 
@@ -457,7 +460,7 @@ fn sample(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
                 }
             }
             let mut clamped = [0.0; LANES];
-            lod::clamp::<LANES, Unit>(&levels, view.lod(&sampler), None, &mut clamped);
+            lod::clamp::<LANES, Unit>(&levels, sampler.lod_in(view), None, &mut clamped);
             let last = view.texture.levels.saturating_sub(1);
             lod::plan(&clamped, sampler.mip, last as f32, &mut plan);
         }
@@ -645,7 +648,7 @@ fn gradient(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         }
         if op.flags & NO_CLAMP == 0 {
             let last = view.texture.levels.saturating_sub(1) as f32;
-            let [least, most] = view.lod(&sampler);
+            let [least, most] = sampler.lod_in(view);
             level = level.max(least).min(most).clamp(0.0, last);
             if sampler.mip == MipFilter::None {
                 level = 0.0;

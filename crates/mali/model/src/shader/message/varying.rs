@@ -7,15 +7,15 @@ use tepui_mali_isa::{Inst, Op as Isa};
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::shader::{Attribute, AttributeType};
 
-use super::super::alu::rounding::to_half;
-use super::super::host::for_hosts;
-use super::super::op::{Handler, Lanes, Op, Trap, numbers};
-use super::super::row::{LANES, Row, float16, halves, join};
-use super::failed;
 use super::image::{IN_INSTRUCTION, deliver};
-use crate::pixel::{NumericType, PixelFormat};
-use crate::render::pixels::{Pixels, Point};
-use crate::render::scene::Primitive;
+use crate::pixels::format::{NumericType, PixelFormat};
+use crate::pixels::scene::Primitive;
+use crate::pixels::{Pixels, Point};
+use crate::shader::alu::rounding::to_half;
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::host::for_hosts;
+use crate::warp::row::{LANES, Row, float16, halves, join, numbers};
+use crate::warp::trap::{Trap, failed};
 use tepui_mali_isa::modifier::RoundMode;
 
 /// Shifts of modifiers in [`Op::flags`]: the sample mode of a varying, its format in memory.
@@ -125,7 +125,7 @@ fn vertex_word(
     offset: u32,
     short: bool,
 ) -> u32 {
-    let stride = pixels.pipeline.as_ref().map_or(0, |p| p.varying_stride);
+    let stride = pixels.state.as_ref().map_or(0, |p| p.varying_stride);
     let bytes = if short { 2 } else { 4 };
     if offset.checked_add(bytes).is_none_or(|end| end > stride) {
         return 0;
@@ -258,7 +258,7 @@ fn special(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
     let which = op.immediate;
     let pixels = pixels(l)?;
     let mut rows = [Row::splat(0); 4];
-    let down = !pixels.pipeline.as_ref().is_some_and(|p| p.points_from_below);
+    let down = !pixels.state.as_ref().is_some_and(|p| p.points_from_below);
     for lane in lanes {
         let at = point(op.flags, mode.0[lane])?;
         let place = pixels.point(lane, at);
@@ -266,7 +266,7 @@ fn special(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         match which {
             POINT => {
                 let Some(planes) = &primitive.point else { continue };
-                let mut at = [0, 1].map(|k| crate::render::scene::value(&planes[k], place));
+                let mut at = [0, 1].map(|k| crate::pixels::scene::value(&planes[k], place));
                 if !down {
                     at[1] = 1.0 - at[1];
                 }
@@ -276,12 +276,12 @@ fn special(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
             }
             FRAGMENT_W => {
                 let plane = &primitive.barycentrics.one_over_w;
-                let w = crate::render::scene::value(plane, place) as f32;
+                let w = crate::pixels::scene::value(plane, place) as f32;
                 rows[0].0[lane] = w.to_bits();
             }
             FRAGMENT_Z => {
                 let z = pixels.depth(lane, pixels.within(lane, at));
-                let [low, high] = pixels.pipeline.as_ref().map_or([0.0, 1.0], |p| p.range);
+                let [low, high] = pixels.state.as_ref().map_or([0.0, 1.0], |p| p.range);
                 rows[0].0[lane] = z.clamp(low, high).to_bits();
             }
             other => {

@@ -14,13 +14,14 @@ use tepui_mali_isa::midgard::word::{
 use tepui_mali_isa::midgard::{Alu, AluRow};
 use tepui_mali_isa::modifier::{Clamp, RoundMode};
 
-use super::super::alu::float::{finish, maximum, minimum};
-use super::super::alu::rounding::from_integer;
-use super::super::op::{Handler, Lanes, Op, Trap, WriteMode};
-use super::super::operand::Src;
-use super::super::row::Row;
 use super::element::{Element, of_vector};
 use super::{Context, copy, rows, wide};
+use crate::shader::alu::float::{finish, maximum, minimum};
+use crate::shader::alu::rounding::from_integer;
+use crate::shader::op::{Handler, Lanes, Op, WriteMode};
+use crate::shader::operand::Src;
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
 
 type Done = Result<(), Box<Trap>>;
 

@@ -5,10 +5,11 @@ use tepui_mali_isa::Flow;
 use tepui_mali_isa::midgard::SourceType;
 use tepui_mali_isa::midgard::word::{VectorSource, expand, register};
 
-use super::super::op::{Lanes, Op, Trap, WriteMode};
-use super::super::operand::{Select, Src};
 use super::{Context, rows};
-use crate::shader::uniforms;
+use crate::shader::op::{Lanes, Op, WriteMode};
+use crate::shader::operand::{Select, Src};
+use crate::warp::trap::Trap;
+use crate::warp::uniforms;
 
 /// An element of a register: its size in bits, and its index among those of its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

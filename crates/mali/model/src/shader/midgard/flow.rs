@@ -4,9 +4,10 @@ use tepui_mali_isa::Flow;
 use tepui_mali_isa::midgard::word::{branch, register};
 use tepui_mali_isa::midgard::{Alu, Bundle, Content, Tag, signed};
 
-use super::super::op::{Lanes, Next, Op, Trap};
-use super::super::operand::Src;
 use super::{Context, rows, tile};
+use crate::shader::op::{Lanes, Next, Op};
+use crate::shader::operand::Src;
+use crate::warp::trap::Trap;
 
 type Done = Result<(), Box<Trap>>;
 
@@ -45,7 +46,7 @@ fn discard(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let discarded = taken(l, op);
     let missing = || Box::new(Trap::Invalid("a discard in a shader without fragments".into()));
     let pixels = l.port.pixels.as_deref_mut().ok_or_else(missing)?;
-    for lane in super::super::op::numbers(discarded) {
+    for lane in crate::warp::row::numbers(discarded) {
         pixels.lanes[lane].coverage = 0;
     }
     l.warp.helpers |= discarded;
@@ -132,9 +133,9 @@ pub fn lower(context: &mut Context, _: &Bundle, alu: &Alu, end: i64) -> Option<(
 mod tests {
     use tepui_mali_isa::midgard::word::{Conditional, LoadStore};
 
-    use super::super::super::run::Stop;
-    use super::super::super::testing::Bench;
     use super::*;
+    use crate::shader::step::Stop;
+    use crate::shader::testing::Bench;
 
     /// A branch without a target bundle ends the lanes that take it, whatever follows the program.
     #[test]

@@ -9,13 +9,14 @@ use tepui_mali_isa::modifier::AtomicOperation;
 use tepui_mali_isa::{Flow, Op as Valhall, Special};
 use tepui_texel::cube::{Faces, faces};
 
-use super::super::message::{self, tables};
-use super::super::op::{Handler, Lanes, Op, Trap, WriteMode};
-use super::super::operand::Src;
-use super::super::row::Row;
-use super::super::uniforms;
 use super::{Context, rows, tile};
 use crate::shader::bifrost::format_flags;
+use crate::shader::message::{self, element};
+use crate::shader::op::{Handler, Lanes, Op, WriteMode};
+use crate::shader::operand::Src;
+use crate::warp::row::Row;
+use crate::warp::trap::{Trap, failed};
+use crate::warp::{addresses, uniforms};
 
 type Done = Result<(), Box<Trap>>;
 
@@ -95,7 +96,7 @@ fn uniform<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let buffers = l.get(&op.src[0]);
     let mut words = [Row::splat(0); 4];
     for lane in l.active() {
-        let handle = tables::UNIFORM_BUFFERS << 24 | buffers.0[lane] & 0xff_ffff;
+        let handle = addresses::UNIFORM_BUFFERS << 24 | buffers.0[lane] & 0xff_ffff;
         let (start, size) = l.port.extent(handle)?;
         let offset = u64::from(l.raw(op.src[1].row).0[lane]) << (op.flags >> SHIFT & 0xf);
         let offset = offset.wrapping_add_signed((op.immediate as i32).into());
@@ -103,7 +104,7 @@ fn uniform<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
         let mut bytes = [0; 16];
         if left > 0 {
             let at = start.wrapping_add(offset);
-            l.port.memory.read(at, &mut bytes[..left]).map_err(message::failed)?;
+            l.port.memory.read(at, &mut bytes[..left]).map_err(failed)?;
         }
         for (row, word) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
             row.0[lane] = u32::from_le_bytes(*word);
@@ -392,7 +393,7 @@ fn coordinates(context: &mut Context, word: &LoadStore, op: &mut Op) -> Option<(
 }
 
 fn attribute(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
-    let mut op = Op::new(tables::load_attribute, Flow::None);
+    let mut op = Op::new(element::load_attribute, Flow::None);
     op.staging[0] = (rows::RESULT, 4);
     match word.op {
         0x94..=0x97 => {
@@ -404,15 +405,15 @@ fn attribute(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
             context.descriptor(word, &mut op, 2)?;
         }
         0x98..=0x9b => {
-            op.run = tables::load_varying;
+            op.run = element::load_varying;
             op.flags = format(word.op, Isa::LdVary32)?;
             context.descriptor(word, &mut op, 1)?;
             let parameters = word.offset & 0x1ff;
             if parameters >> 3 & 1 != 0 {
-                op.flags |= tables::FLAT;
+                op.flags |= element::FLAT;
             }
             if parameters >> 5 & 1 != 0 {
-                op.flags |= tables::CENTROID;
+                op.flags |= element::CENTROID;
             }
             context.ops.push(op);
             // The modifier selects the component by which all are divided.
@@ -432,10 +433,10 @@ fn attribute(context: &mut Context, word: &LoadStore, isa: Isa) -> Option<()> {
             return Some(());
         }
         _ => {
-            op.run = tables::load_image;
+            op.run = element::load_image;
             op.flags = match isa {
                 Isa::LeaImage => {
-                    op.run = tables::image_address;
+                    op.run = element::image_address;
                     op.staging[0].1 = 3;
                     0
                 }
@@ -463,7 +464,7 @@ fn image_number(context: &mut Context, word: &LoadStore, op: &mut Op) -> Option<
 
 fn store_attribute(context: &mut Context, word: &LoadStore) -> Option<()> {
     context.operands(word.reg, word.swizzle, rows::STAGING)?;
-    let mut op = Op::new(tables::varying_address, Flow::None);
+    let mut op = Op::new(element::varying_address, Flow::None);
     // Address and conversion descriptor.
     op.staging[0] = (rows::RESULT, 3);
     let flags = match word.op {
@@ -479,7 +480,7 @@ fn store_attribute(context: &mut Context, word: &LoadStore) -> Option<()> {
             }
         }
         _ => {
-            op.run = tables::image_address;
+            op.run = element::image_address;
             coordinates(context, word, &mut op)?;
             image_number(context, word, &mut op)?;
             format(word.op, Isa::StImage32f)?

@@ -25,10 +25,11 @@ use tepui_mali_isa::midgard::bundle::WORD_BYTES;
 pub use tepui_mali_isa::midgard::extent;
 use tepui_mali_isa::midgard::{Bundle, Content, Tag, TextureRegisters};
 
-use super::op::{Lanes, Op, Trap, WriteMode};
+use super::op::{Lanes, Op, WriteMode};
 use super::operand::Src;
-use super::row::Row;
-use super::uniforms;
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
+use crate::warp::uniforms;
 
 /// Rows of registers: four for each of the 32, followed by internal ones.
 pub mod rows {
@@ -54,7 +55,7 @@ pub mod rows {
     pub const SCRATCH: u8 = 163;
     /// One past the last.
     const END: u8 = 168;
-    const _: () = assert!(END as usize == super::super::warp::REGISTERS);
+    const _: () = assert!(END as usize == crate::warp::REGISTERS);
 
     /// The row of a register's component.
     pub const fn word(register: u32, component: u32) -> u8 {

@@ -11,13 +11,15 @@ use tepui_mali_isa::midgard::{SourceType, TextureRegisters, signed};
 use tepui_mali_isa::modifier::{Clamp, Dimension, FetchComponent, LodMode};
 use tepui_mali_isa::{Flow, Op as Valhall};
 
-use super::super::alu::float::finish;
-use super::super::message::{self, tables};
-use super::super::op::{Lanes, Next, Op, Trap, WriteMode};
-use super::super::operand::Src;
-use super::super::row::Row;
 use super::element::Element;
 use super::{Context, nothing, rows};
+use crate::shader::alu::float::finish;
+use crate::shader::message::{self};
+use crate::shader::op::{Lanes, Next, Op, WriteMode};
+use crate::shader::operand::Src;
+use crate::warp::addresses;
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
 
 type Done = Result<(), Box<Trap>>;
 
@@ -94,7 +96,7 @@ impl Context {
         self.operand((r.select, r.full != 0, r.upper != 0), r.component, kind)
     }
 
-    fn stage(&mut self, run: super::super::op::Handler, src: [Src; 4], immediate: u32, to: u8) {
+    fn stage(&mut self, run: crate::shader::op::Handler, src: [Src; 4], immediate: u32, to: u8) {
         let mut op = Op::new(run, Flow::None);
         (op.src, op.dest, op.immediate) = (src, to, immediate);
         self.ops.push(op);
@@ -252,8 +254,8 @@ fn sample(context: &mut Context, t: &Texture, from: (u32, bool, bool)) -> Option
     }
     op.staging = [(rows::RESULT, 4), (rows::STAGING, staged)];
     for (n, (in_register, number, table)) in [
-        (t.sampler_register, t.sampler, tables::SAMPLERS),
-        (t.texture_register, t.texture, tables::TEXTURES),
+        (t.sampler_register, t.sampler, addresses::SAMPLERS),
+        (t.texture_register, t.texture, addresses::TEXTURES),
     ]
     .into_iter()
     .enumerate()

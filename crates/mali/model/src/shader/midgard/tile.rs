@@ -9,13 +9,14 @@
 use tepui_mali_isa::modifier::RoundMode;
 use tepui_mali_packets::draw::BlendMode;
 
-use super::super::alu::rounding::to_half;
-use super::super::message::only_sample;
-use super::super::op::{Lanes, Op, Trap};
-use super::super::row::{LANES, Row, join};
 use super::rows;
-use crate::pixel::{NumericType, bytes};
-use crate::render::pixels::{Pixels, Write};
+use crate::pixels::format::{NumericType, bytes};
+use crate::pixels::{Pixels, Write};
+use crate::shader::alu::rounding::to_half;
+use crate::shader::message::only_sample;
+use crate::shader::op::{Lanes, Op};
+use crate::warp::row::{LANES, Row, join};
+use crate::warp::trap::Trap;
 
 type Done = Result<(), Box<Trap>>;
 
@@ -58,7 +59,7 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let (target, sample) = ((word >> 8 & 0xff) as usize, word & 0xff);
     let lanes = l.writing();
     let pixels = pixels(l)?;
-    let pipeline = pixels.pipeline.clone().ok_or_else(missing)?;
+    let draw = pixels.state.clone().ok_or_else(missing)?;
     if pixels.calling.is_some() {
         for lane in lanes {
             pixels.write_chunk(lane, sample, target, colours.map(|row| row.0[lane]));
@@ -67,7 +68,7 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
         return Ok(());
     }
     for lane in lanes {
-        if pipeline.alpha_to_coverage && target == 0 && sample != NO_COLOUR {
+        if draw.alpha_to_coverage && target == 0 && sample != NO_COLOUR {
             // The mapping of alpha to samples is not known; here it selects the first ones, their number
             // rounded.
             let (alpha, count) =
@@ -76,13 +77,13 @@ pub fn writeout(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
             pixels.lanes[lane].coverage &= below.fold(0, |mask, s| mask | 1 << s);
         }
         if pixels.lanes[lane].untested {
-            let given = |bit: u32| pipeline.emits && op.flags & bit != 0;
+            let given = |bit: u32| draw.emits && op.flags & bit != 0;
             let z = given(DEPTH).then(|| f32::from_bits(depth.0[lane]));
             let s = given(STENCIL).then_some(stencil.0[lane] as u8);
             pixels.test(lane, z, s);
         }
     }
-    let state = pipeline.midgard.get(target).filter(|state| state.enabled && sample != NO_COLOUR);
+    let state = draw.midgard.get(target).filter(|state| state.enabled && sample != NO_COLOUR);
     if let Some(state) = state {
         if state.shader != 0 {
             pixels.calling = Some(target);
@@ -112,8 +113,8 @@ pub fn load(l: &mut Lanes<'_, '_>, op: &Op) -> Done {
     let lanes = l.active();
     let samples = l.get(&op.src[0]);
     let pixels = pixels(l)?;
-    let pipeline = pixels.pipeline.clone().ok_or_else(missing)?;
-    let format = pipeline.midgard.get(target).and_then(|state| state.format.as_ref());
+    let draw = pixels.state.clone().ok_or_else(missing)?;
+    let format = draw.midgard.get(target).and_then(|state| state.format.as_ref());
     let mut out = [Row::splat(0); 4];
     let count = pixels.framebuffer.samples.count;
     for lane in lanes {

@@ -2,8 +2,9 @@
 
 use tepui_mali_isa::midgard::table::Alu as Isa;
 
-use super::super::op::{Handler, Lanes, Op, Trap};
-use super::super::row::Row;
+use crate::shader::op::{Handler, Lanes, Op};
+use crate::warp::row::Row;
+use crate::warp::trap::Trap;
 
 type Done = Result<(), Box<Trap>>;
 

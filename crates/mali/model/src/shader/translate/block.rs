@@ -3,15 +3,13 @@
 use tepui_hostvec::asm::{Assembler, Condition, Gpr, GroupLayout, Label, Mask};
 use tepui_hostvec::{RowCache, Target};
 
-use super::super::op::{Next, Op};
-use super::super::program::Program;
-use super::super::row::{LANES, Row};
-use super::super::uniforms;
-use super::super::warp::Warp;
-use super::HostState;
 use super::code::{Block, FAILED, Translated, step};
-use super::kind::{self, TemplateOp};
+use super::kind;
 use super::templates::TakenLanes;
+use crate::shader::op::{Next, Op};
+use crate::shader::template::TemplateOp;
+use crate::warp::row::{LANES, Row};
+use crate::warp::{HostState, Warp, uniforms};
 
 /// The pointer to the warp.
 pub const WARP: Gpr = Gpr::RBX;
@@ -65,19 +63,17 @@ fn group() -> GroupLayout {
     }
 }
 
-/// Translates a program; `None` if the host cannot run the code or there is nothing to translate.
-pub fn translate(program: &Program) -> Option<Translated> {
-    let ops = &program.ops;
+/// Translates the operations of a program, which has rows of constants; `None` if the host cannot run the code or there is nothing to translate.
+pub fn translate(ops: &[Op], rows: &[Row]) -> Option<Translated> {
     if !Target::Avx2.is_available() || ops.len() > MAX_OPS {
         return None;
     }
-    let kinds: Vec<Option<TemplateOp>> =
-        ops.iter().map(|op| kind::kind(op, &program.rows)).collect();
+    let kinds: Vec<Option<TemplateOp>> = ops.iter().map(|op| kind::kind(op, rows)).collect();
     if kinds.iter().all(Option::is_none) {
         return None;
     }
     let starts = starts(ops);
-    let mut t = Translator::new(&program.rows, ops.len());
+    let mut t = Translator::new(rows, ops.len());
     t.enter();
     let mut blocks = vec![Block::default(); ops.len()];
     for masked in [false, true] {

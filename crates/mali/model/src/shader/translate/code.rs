@@ -5,11 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use tepui_hostvec::Executable;
 
-use super::super::op::{Lanes, Op, Trap};
-use super::super::program::Program;
-use super::super::row::{ALL, LANES, Row};
-use super::super::run::RaisedTrap;
-use super::super::warp::Warp;
+use crate::shader::op::{Lanes, Op};
+use crate::warp::Warp;
+use crate::warp::row::{ALL, LANES, Row};
+use crate::warp::trap::{RaisedTrap, Trap};
 
 /// A sequence of operations that is translated. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,13 +95,13 @@ impl Translated {
     #[inline]
     pub fn run(
         &self,
-        program: &Program,
+        ops: &[Op],
         lanes: &mut Lanes<'_, '_>,
         block: Block,
         left: &mut u64,
     ) -> Result<(), RaisedTrap> {
         let rows = lanes.uniforms.rows();
-        debug_assert_eq!(program.ops.len(), self.blocks.len());
+        debug_assert_eq!(ops.len(), self.blocks.len());
         if rows.len() < self.shared || *left > i64::MAX as u64 {
             return Ok(());
         }
@@ -129,7 +128,7 @@ impl Translated {
         let next = unsafe {
             let registers = (&raw mut (*warp).registers).cast();
             let enter: Enter = std::mem::transmute(self.code.at(0));
-            enter(warp, registers, program.ops.as_ptr(), self.code.at(place), &mut context, shared)
+            enter(warp, registers, ops.as_ptr(), self.code.at(place), &mut context, shared)
         };
         *left = context.left as u64;
         let index = next as u32;

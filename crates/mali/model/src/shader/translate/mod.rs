@@ -19,7 +19,8 @@
 mod block;
 #[cfg(target_arch = "x86_64")]
 mod code;
-pub mod kind;
+#[cfg(target_arch = "x86_64")]
+mod kind;
 #[cfg(not(target_arch = "x86_64"))]
 mod none;
 #[cfg(target_arch = "x86_64")]
@@ -29,54 +30,11 @@ mod templates;
 mod tests;
 
 #[cfg(target_arch = "x86_64")]
-use block::translate;
+pub use block::translate;
 #[cfg(target_arch = "x86_64")]
 pub use code::Translated;
-pub use kind::{Number, TemplateOp};
 #[cfg(not(target_arch = "x86_64"))]
 pub use none::{Translated, translate};
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use super::program::Program;
-use super::row::LANES;
-
-/// State of a warp for translated code, in addition to its registers.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct HostState {
-    /// The executing lanes, of which `row` is the expanded mask.
-    pub exec: u32,
-    /// All ones for executing lanes.
-    pub row: [u32; LANES],
-}
-
 /// A program's translation, made when the program has run a number of times.
-pub struct LazyTranslation {
-    /// Remaining runs until the translation.
-    left: AtomicU32,
-    translated: OnceLock<Option<Translated>>,
-}
-
-impl LazyTranslation {
-    /// A translation that is made after `runs` runs of warps; never if it is `u32::MAX`.
-    pub fn after(runs: u32) -> LazyTranslation {
-        let never = runs == u32::MAX;
-        let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
-        LazyTranslation { left: AtomicU32::new(runs), translated }
-    }
-
-    /// The program's translation, once it exists.
-    #[inline]
-    pub fn get(&self, program: &Program) -> Option<&Translated> {
-        if let Some(translated) = self.translated.get() {
-            return translated.as_ref();
-        }
-        let less = |left: u32| left.checked_sub(1);
-        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
-            return None;
-        }
-        self.translated.get_or_init(|| translate(program)).as_ref()
-    }
-}
+pub type LazyTranslation = tepui_hostvec::LazyTranslation<Translated>;

@@ -1,8 +1,8 @@
 //! Stub for hosts without a translator.
 
-use super::super::op::Lanes;
-use super::super::program::Program;
-use super::super::run::RaisedTrap;
+use crate::shader::op::{Lanes, Op};
+use crate::warp::row::Row;
+use crate::warp::trap::RaisedTrap;
 
 /// A program's translation, which does not exist on this host.
 pub enum Translated {}
@@ -22,7 +22,7 @@ impl Translated {
     /// None.
     pub fn run(
         &self,
-        _: &Program,
+        _: &[Op],
         _: &mut Lanes<'_, '_>,
         _: Block,
         _: &mut u64,
@@ -32,6 +32,6 @@ impl Translated {
 }
 
 /// Translates a program: not on this host.
-pub fn translate(_: &Program) -> Option<Translated> {
+pub fn translate(_: &[Op], _: &[Row]) -> Option<Translated> {
     None
 }

@@ -5,15 +5,14 @@ use tepui_hostvec::asm::{
 };
 use tepui_mali_isa::modifier::{Clamp, Mux, RoundMode};
 
-use super::super::alu::bitwise::{ARITHMETIC, NOT_RESULT};
-use super::super::alu::select::{Chain, holds};
-use super::super::op::{Op, WriteMode};
-use super::super::operand::{Select, Src};
-use super::super::program::IF_ZERO;
 use super::block::{CONTEXT, PART_BYTES, PARTS, REGISTERS, ROW_BYTES, SHARED, Translator, shared};
-use super::kind::{
-    Logic, Number, TemplateOp, Value, float_condition, integer_condition, local_offset, value,
-};
+use super::kind::{Value, float_condition, integer_condition, local_offset, value};
+use crate::shader::alu::bitwise::{ARITHMETIC, NOT_RESULT};
+use crate::shader::alu::select::{Chain, holds};
+use crate::shader::decode::IF_ZERO;
+use crate::shader::op::{Op, WriteMode};
+use crate::shader::operand::{Select, Src};
+use crate::shader::template::{Logic, Number, TemplateOp};
 
 /// The result of a template, before it is written.
 const RESULT: V = V(0);

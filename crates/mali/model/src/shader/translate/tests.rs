@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use tepui_mali_isa::{Flow, Inst, Op as Isa, random};
 
-use super::super::message::{LocalStorage, Port};
-use super::super::op::Op;
-use super::super::program::Program;
-use super::super::row::{LANES, Row};
-use super::super::run::{Stop, run};
-use super::super::testing::{Bench, MEMORY};
-use super::super::uniforms::Uniforms;
-use super::super::warp::{COMMON, Warp};
-use super::LazyTranslation;
-use super::kind::{self, TemplateOp};
+use super::{LazyTranslation, kind};
+use crate::shader::op::Op;
+use crate::shader::program::Program;
+use crate::shader::run::run;
+use crate::shader::step::Stop;
+use crate::shader::template::TemplateOp;
+use crate::shader::testing::{Bench, MEMORY};
+use crate::units::Port;
+use crate::warp::local::LocalStorage;
+use crate::warp::row::{LANES, Row};
+use crate::warp::uniforms::Uniforms;
+use crate::warp::{COMMON, Warp};
 
 /// Thread-local storage of a lane.
 const LOCAL_BYTES: u64 = 256;

@@ -18,26 +18,15 @@ use tepui_mali_packets::texture::{
 use tepui_softgpu::UnitMemory;
 use tepui_texel::blocks::Blocks;
 
-use super::super::op::{Trap, numbers};
-use super::super::row::{LANES, Row};
-use super::sampler::Sampler;
-use super::surface::Layout;
-use super::{Port, WarpAccess, failed};
-use crate::pixel::{NumericType, PixelFormat};
-use crate::render::target::{
+use super::Port;
+use super::surface::{Layout, Texel};
+use super::warp_access::WarpAccess;
+use crate::pixels::format::{NumericType, PixelFormat};
+use crate::pixels::target::{
     AfbcImage, Body, body, header_columns, interleaved_64k, u_interleaved,
 };
-
-/// The coordinates of a texel.
-#[derive(Clone, Copy, Default)]
-pub struct Texel {
-    pub x: u32,
-    pub y: u32,
-    /// The slice of a 3D image, or the sample.
-    pub z: u32,
-    pub layer: u32,
-    pub level: u32,
-}
+use crate::warp::row::{LANES, Row, numbers};
+use crate::warp::trap::{Trap, failed};
 
 /// Recently read views, by handle.
 #[derive(Default)]
@@ -156,11 +145,6 @@ impl View {
         let height = if t.dimension == TextureDimension::N1d { 1 } else { minified(t.height) };
         let volume = t.dimension == TextureDimension::N3d;
         [minified(t.width), height, if volume { minified(t.depth) } else { 1 }]
-    }
-
-    /// The least and the largest level of detail with a sampler: the texture's least one holds after the sampler's range.
-    pub fn lod(&self, sampler: &Sampler) -> [f32; 2] {
-        sampler.lod.map(|lod| lod.max(self.texture.minimum_lod))
     }
 
     /// Number of layers; each cube counts six.

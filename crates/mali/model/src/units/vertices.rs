@@ -5,8 +5,8 @@
 
 use tepui_softgpu::{Access, Fault, FaultKind};
 
-use super::super::op::Trap;
 use super::buffer::Descriptor;
+use crate::warp::trap::Trap;
 
 /// The address of the first byte.
 pub const WINDOW: u64 = 1 << 61;

@@ -11,11 +11,49 @@ use tepui_format::Format;
 use tepui_format::info::{Component, Encoding, Numeric};
 use tepui_format::texel::{TexelCodec, load};
 use tepui_mali_packets::texture::{ComponentOrder, Format as Code};
-use tepui_texel::{Kernels, Packer, Pick, Result as Delivery, Tap, Unpacker};
+use tepui_texel::{
+    Kernels, LevelLayout, Packer, Pick, Result as Delivery, Tap, TextureUnit, Unpacker,
+};
 
-use crate::shader::message::Unit;
-use crate::shader::op::numbers;
-use crate::shader::row::{ALL, LANES, Row};
+use crate::warp::row::{ALL, LANES, Row, numbers};
+
+/// The precision of the texture unit.
+///
+/// source: Mesa, panvk_physical_device.c (`subTexelPrecisionBits`, `mipmapPrecisionBits`): 8 bits.
+pub struct Unit;
+
+impl TextureUnit for Unit {
+    const SUBTEXEL_BITS: u32 = 8;
+    const LOD_BITS: u32 = 8;
+    type Level = NoLevel;
+}
+
+/// Level type of the shared addressing code, which does not handle levels here.
+pub enum NoLevel {}
+
+impl LevelLayout for NoLevel {
+    fn size(&self) -> [u32; 2] {
+        match *self {}
+    }
+    fn column(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn line(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn plain_column(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn plain_line(&self, _: u32) -> u32 {
+        match *self {}
+    }
+    fn is_linear(&self) -> bool {
+        match *self {}
+    }
+    fn is_morton(&self) -> bool {
+        match *self {}
+    }
+}
 
 /// A pixel format.
 #[derive(Clone)]

@@ -3,9 +3,9 @@
 use tepui_mali_isa::Special;
 use tepui_mali_isa::operand::CONSTANTS;
 
-use super::message::LOCAL_WINDOW;
+use super::REGISTERS;
+use super::local::LOCAL_WINDOW;
 use super::row::{LANES, Row};
-use super::warp::REGISTERS;
 
 /// The first row of uniforms, after the registers.
 const UNIFORMS: u16 = REGISTERS as u16;
@@ -41,6 +41,7 @@ const SPECIALS: [Special; 17] = [
 pub const PROGRAM: u16 = SPECIAL + 2 * SPECIALS.len() as u16;
 
 /// The rows that all programs have.
+#[cfg(target_arch = "x86_64")]
 pub const SHARED_ROWS: u16 = PROGRAM - UNIFORMS;
 
 /// The row of a uniform.

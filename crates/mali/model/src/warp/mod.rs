@@ -4,11 +4,18 @@
 //! groups reconverge when they meet. As compilers lay out blocks in program order, lanes reconverge where
 //! their paths do. The order on silicon is not known.
 
+pub mod addresses;
+pub mod host;
+pub mod local;
+pub mod row;
+pub mod tracker;
+pub mod trap;
+pub mod uniforms;
+
 use arrayvec::ArrayVec;
 
-use super::check::Tracker;
-use super::row::{LANES, Row};
-use super::translate::HostState;
+use row::{LANES, Row};
+use tracker::Tracker;
 
 /// Registers of a thread of Valhall and Bifrost, followed by temporaries for values that Bifrost's tuples pass on.
 pub const COMMON: usize = 80;
@@ -23,6 +30,17 @@ pub struct Path {
     pub pc: u32,
     /// The lanes.
     pub mask: u16,
+}
+
+/// State of a warp for translated code, in addition to its registers.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct HostState {
+    /// The executing lanes, of which `row` is the expanded mask.
+    pub exec: u32,
+    /// All ones for executing lanes.
+    pub row: [u32; LANES],
 }
 
 /// A warp.
@@ -42,6 +60,7 @@ pub struct Warp {
     /// The lowest index at which lanes wait, or the maximum number.
     pub meet: u32,
     /// State for translated code.
+    #[cfg(target_arch = "x86_64")]
     pub host: HostState,
     /// Messages in flight, under the checker.
     pub tracker: Option<Box<Tracker>>,
@@ -57,6 +76,7 @@ impl Default for Warp {
             pc: 0,
             waiting: ArrayVec::new(),
             meet: u32::MAX,
+            #[cfg(target_arch = "x86_64")]
             host: HostState::default(),
             tracker: None,
         }

@@ -2,10 +2,10 @@
 
 use tepui_softgpu::{Protection, UnitMemory};
 
-use super::super::row::{ALL, LANES, Row};
+use super::Port;
 #[cfg(target_arch = "x86_64")]
-use super::LocalStorage;
-use super::{LOCAL_WINDOW, Port, WORD};
+use crate::warp::local::{LOCAL_WINDOW, LocalStorage, WORD};
+use crate::warp::row::{ALL, LANES, Row};
 
 /// Limit on the distance between the first and the last byte of a warp.
 const SPAN: u64 = 1 << 31;
@@ -285,7 +285,7 @@ impl WarpAccess {
             unsafe { self.host.cast::<Row>().write_unaligned(words[0]) };
             return;
         }
-        for lane in super::super::op::numbers(mask) {
+        for lane in crate::warp::row::numbers(mask) {
             // SAFETY: as in `load`, of a range that may be written.
             unsafe {
                 let to = self.host.add(self.offsets[lane] as usize);

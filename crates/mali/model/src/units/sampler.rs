@@ -9,52 +9,15 @@ use tepui_mali_packets::texture::{
 };
 use tepui_softgpu::UnitMemory;
 use tepui_texel::axis::{Axis, AxisRule, axis};
-use tepui_texel::cube::{FaceTexel, across};
-use tepui_texel::{LevelLayout, MipFilter, TextureUnit, Wrap};
+use tepui_texel::taps::{self, Taps};
+use tepui_texel::{MipFilter, Wrap};
 
-use super::super::op::Trap;
-use super::super::row::{LANES, Row};
 use super::Port;
-use super::view::{Texel, View};
-use crate::pixel::NumericType;
-
-/// The precision of the texture unit.
-///
-/// source: Mesa, panvk_physical_device.c (`subTexelPrecisionBits`, `mipmapPrecisionBits`): 8 bits.
-pub struct Unit;
-
-impl TextureUnit for Unit {
-    const SUBTEXEL_BITS: u32 = 8;
-    const LOD_BITS: u32 = 8;
-    type Level = NoLevel;
-}
-
-/// Level type of the shared addressing code, which does not handle levels here.
-pub enum NoLevel {}
-
-impl LevelLayout for NoLevel {
-    fn size(&self) -> [u32; 2] {
-        match *self {}
-    }
-    fn column(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn line(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn plain_column(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn plain_line(&self, _: u32) -> u32 {
-        match *self {}
-    }
-    fn is_linear(&self) -> bool {
-        match *self {}
-    }
-    fn is_morton(&self) -> bool {
-        match *self {}
-    }
-}
+use super::surface::Texel;
+use super::view::View;
+use crate::pixels::format::{NumericType, Unit};
+use crate::warp::row::{LANES, Row};
+use crate::warp::trap::Trap;
 
 /// Recently read samplers, by handle.
 #[derive(Default)]
@@ -143,6 +106,11 @@ impl Sampler {
         })
     }
 
+    /// The least and the largest level of detail in a view: the texture's least one holds after the sampler's range.
+    pub fn lod_in(&self, view: &View) -> [f32; 2] {
+        self.lod.map(|lod| lod.max(view.texture.minimum_lod))
+    }
+
     /// 1 if a texel passes the comparison with the reference.
     fn compare(&self, texel: f32, reference: f32) -> f32 {
         let passes = match self.compare {
@@ -169,9 +137,6 @@ pub struct SamplePosition {
     pub offset: [i32; 3],
     pub reference: Option<f32>,
 }
-
-/// The texels of a linear filter, with their weights.
-type Taps = [([u32; 4], f32); 8];
 
 /// A filter over a view.
 pub struct Filter<'f, 'm> {
@@ -236,86 +201,21 @@ impl Filter<'_, '_> {
         self.texel(at, place.layer + place.face, level)
     }
 
-    /// The texels of a linear filter: columns, then rows, then slices.
+    /// The texels of a linear filter.
     fn taps(&mut self, place: &SamplePosition, level: u32) -> Result<Taps, Box<Trap>> {
-        let mut taps = [([0; 4], 0.0); 8];
         let size = self.view.size(level);
         if self.is_cube() && self.sampler.seamless {
-            self.cube_taps(place, level, size[0], &mut taps)?;
-            return Ok(taps);
+            let at = [place.at[0], place.at[1]];
+            return taps::on_cube::<Unit, _>(at, place.face, size[0], |at| {
+                self.texel([at.x, at.y, 0], place.layer + at.face, level)
+            });
         }
         let axes = self.axes();
-        let none = Axis::ZERO;
         let x = self.along(place, 0, size[0], true);
-        let y = if axes > 1 { self.along(place, 1, size[1], true) } else { none };
-        let z = if axes > 2 { self.along(place, 2, size[2], true) } else { none };
-        let weight = |axis: &Axis<1>, k: usize| match k {
-            0 => 1.0 - axis.weight[0],
-            _ => axis.weight[0],
-        };
+        let y = if axes > 1 { self.along(place, 1, size[1], true) } else { Axis::ZERO };
+        let z = if axes > 2 { self.along(place, 2, size[2], true) } else { Axis::ZERO };
         let border = self.border();
-        for (k, tap) in taps.iter_mut().enumerate() {
-            let [i, j, l] = [k & 1, k >> 1 & 1, k >> 2];
-            tap.1 = weight(&x, i) * weight(&y, j) * weight(&z, l);
-            // Gathers need the texels of all four taps.
-            if tap.1 == 0.0 && l > 0 {
-                continue;
-            }
-            let outside = x.outside[i][0] | y.outside[j][0] | z.outside[l][0];
-            tap.0 = match outside {
-                0 => {
-                    let at = [x.texel[i][0], y.texel[j][0], z.texel[l][0]];
-                    self.texel(at, place.layer + place.face, level)?
-                }
-                _ => border,
-            };
-        }
-        Ok(taps)
-    }
-
-    /// The texels of a filter on a cube's face, across its edges if necessary.
-    fn cube_taps(
-        &mut self,
-        place: &SamplePosition,
-        level: u32,
-        size: u32,
-        taps: &mut Taps,
-    ) -> Result<(), Box<Trap>> {
-        // A face with a border of one texel, so that coordinates are not clamped.
-        let along = |a: usize| {
-            let mut out: Axis<1> = Axis::ZERO;
-            let rule = AxisRule {
-                size: size + 2,
-                wrap: Wrap::ClampToEdge,
-                pixel: true,
-                linear: true,
-                moved: false,
-            };
-            axis::<1, Unit>(&rule, &[place.at[a] * size as f32 + 1.0], &[0], &mut out);
-            ([out.texel[0][0] - 1, out.texel[1][0] - 1], out.weight[0])
-        };
-        let ((x, right), (y, down)) = (along(0), along(1));
-        let mut missing = None;
-        let mut sum = [0.0; 4];
-        for (k, tap) in taps.iter_mut().enumerate().take(4) {
-            let [i, j] = [k & 1, k >> 1];
-            let weight = |w: f32, k: usize| if k == 0 { 1.0 - w } else { w };
-            tap.1 = weight(right, i) * weight(down, j);
-            let wanted = FaceTexel { face: place.face, x: x[i], y: y[j] };
-            match across(wanted, size as i32) {
-                Some(found) => {
-                    tap.0 = self.texel([found.x, found.y, 0], place.layer + found.face, level)?;
-                    let texel = tap.0.map(f32::from_bits);
-                    (0..4).for_each(|c| sum[c] += texel[c] / 3.0);
-                }
-                None => missing = Some(k),
-            }
-        }
-        // Three texels meet at a corner: the fourth tap is their mean.
-        if let Some(k) = missing {
-            taps[k].0 = sum.map(f32::to_bits);
-        }
-        Ok(())
+        taps::along_axes([&x, &y, &z], border, |at| self.texel(at, place.layer + place.face, level))
     }
 
     /// A texel's channels for a filter, after the comparison if there is one.

@@ -13,7 +13,7 @@ macro_rules! for_hosts {
                 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
                 fn wide($($arg: $ty),*) -> $out $body
 
-                if crate::shader::host::is_wide() {
+                if crate::warp::host::is_wide() {
                     // SAFETY: the host has these instruction sets.
                     return unsafe { wide($($arg),*) };
                 }

@@ -1,20 +1,45 @@
 //! The units that a warp of fragments uses: varyings, tests, blending, the tile buffer.
 
+pub(crate) mod blend;
+pub(crate) mod colour;
+pub(crate) mod draw;
+pub(crate) mod format;
+pub(crate) mod framebuffer;
+pub(crate) mod scene;
+pub(crate) mod state;
+pub(crate) mod target;
+pub(crate) mod tile;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use tepui_mali_packets::draw::{BlendEquation, BlendMode, OcclusionMode};
-use tepui_raster::TILE_SIDE;
 use tepui_raster::depth::at;
+use tepui_raster::{FillRule, Grid, TILE_SIDE};
 
-use super::blend::blend;
-use super::framebuffer::Framebuffer;
-use super::pipeline::Pipeline;
-use super::scene::{Primitive, Scene, value};
-use super::tile::{PIXELS, Tile};
-use crate::pixel::{NumericType, PixelFormat, bytes, words};
-use crate::shader::op::numbers;
-use crate::shader::row::{LANES, Row};
+use blend::blend;
+use format::{NumericType, PixelFormat, bytes, words};
+use framebuffer::Framebuffer;
+use scene::{Primitive, Scene, value};
+use state::FragmentState;
+use tile::{PIXELS, Tile};
+
+use crate::warp::row::{LANES, Row, numbers};
+
+/// Vertices are snapped to 1/256 of a pixel, and clipped where fixed point ends.
+///
+/// source: Mesa, panvk_physical_device.c (`subPixelPrecisionBits`): 8 bits. The guard band of 32768
+/// pixels is an assumption; no API can tell.
+pub(crate) const GRID: Grid = Grid::new(8, 32768, FillRule::TopLeft);
+
+/// Side of a tile in pixels.
+pub(crate) const SIDE: u32 = TILE_SIDE as u32;
+
+/// Maximum number of samples of a pixel.
+pub(crate) const MAX_SAMPLES: usize = 16;
+
+/// Maximum number of render targets.
+pub(crate) const MAX_TARGETS: usize = 8;
 
 /// A fragment, or a helper lane.
 #[derive(Clone, Copy, Default)]
@@ -69,7 +94,8 @@ pub(crate) struct Write<'f> {
 pub(crate) struct Pixels {
     pub framebuffer: Arc<Framebuffer>,
     pub scene: Arc<Scene>,
-    pub pipeline: Option<Arc<Pipeline>>,
+    /// State of the draw.
+    pub state: Option<Arc<FragmentState>>,
     pub tile: Tile,
     /// The tile's first pixel.
     pub corner: [u32; 2],
@@ -88,7 +114,7 @@ impl Pixels {
         Pixels {
             framebuffer,
             scene,
-            pipeline: None,
+            state: None,
             tile,
             corner: [0; 2],
             lanes: [Lane::default(); LANES],
@@ -100,7 +126,7 @@ impl Pixels {
 
     /// Counts samples that passed the tests.
     pub fn count(&mut self, passed: u64) {
-        if let Some((address, mode)) = self.pipeline.as_ref().and_then(|p| p.occlusion)
+        if let Some((address, mode)) = self.state.as_ref().and_then(|p| p.occlusion)
             && passed > 0
         {
             let entry = self.counted.entry(address).or_insert((0, mode == OcclusionMode::Counter));
@@ -176,7 +202,7 @@ impl Pixels {
 
     /// The depth plane, relative to the tile's first pixel.
     pub fn plane(&self, primitive: &Primitive) -> [f32; 3] {
-        let bias = self.pipeline.as_ref().and_then(|p| p.bias.as_ref());
+        let bias = self.state.as_ref().and_then(|p| p.bias.as_ref());
         let plane = match (&primitive.biased, bias) {
             (Some(positions), Some(bias)) => {
                 let kind = tepui_raster::PrimitiveKind::Triangle;
@@ -194,9 +220,9 @@ impl Pixels {
         let Lane { place: [x, y], coverage, .. } = self.lanes[lane];
         self.lanes[lane].untested = false;
         let front = self.primitive(lane).is_none_or(|p| p.front);
-        let Some(pipeline) = &self.pipeline else { return 0 };
-        let tests = pipeline.tests[usize::from(!front)];
-        let [low, high] = pipeline.range;
+        let Some(state) = &self.state else { return 0 };
+        let tests = state.tests[usize::from(!front)];
+        let [low, high] = state.range;
         let mut passed = 0u16;
         for sample in (0..self.framebuffer.samples.count).filter(|s| coverage >> s & 1 != 0) {
             let z = z.unwrap_or_else(|| self.depth(lane, self.framebuffer.samples.px(sample)));
@@ -234,7 +260,7 @@ impl Pixels {
 
     /// Writes a chunk of pixels to the samples of a lane, as Midgard's blend shaders do ([`TargetFormat::of_chunk`]).
     ///
-    /// [`TargetFormat::of_chunk`]: super::colour::TargetFormat::of_chunk
+    /// [`TargetFormat::of_chunk`]: crate::pixels::colour::TargetFormat::of_chunk
     pub fn write_chunk(&mut self, lane: usize, chunk: u32, target: usize, words: [u32; 4]) {
         let Lane { place, coverage, .. } = self.lanes[lane];
         let framebuffer = self.framebuffer.clone();
@@ -249,7 +275,7 @@ impl Pixels {
 
     /// The blend equation of a target, and its constant; none if colours replace the old ones.
     fn equation(&self, how: &Write<'_>) -> Option<(BlendEquation, f32)> {
-        let blends = &self.pipeline.as_ref()?.blends;
+        let blends = &self.state.as_ref()?.blends;
         let state = blends.get(how.target).filter(|_| how.mode == BlendMode::FixedFunction)?;
         let own = || PixelFormat::constant(how.conversion, state.constant);
         Some((state.equation, how.constant.unwrap_or_else(own)))
@@ -259,7 +285,7 @@ impl Pixels {
     /// the shader's.
     #[inline(always)]
     pub fn write_rows(&mut self, mask: u16, coverage: &Row, colours: &[Row; 4], how: &Write<'_>) {
-        if how.mode == BlendMode::Off || self.pipeline.is_none() {
+        if how.mode == BlendMode::Off || self.state.is_none() {
             return;
         }
         let mut covered = 0u16;

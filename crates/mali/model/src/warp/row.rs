@@ -64,3 +64,16 @@ pub fn join(halves: [u16; 2]) -> u32 {
 pub fn float16(bits: u16) -> f32 {
     f16::from_bits(bits).to_f32()
 }
+
+/// The lanes of a mask, by number.
+#[inline(always)]
+pub fn numbers(mask: u16) -> impl Iterator<Item = usize> {
+    let mut mask = mask;
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        (mask != 0).then(|| {
+            mask &= mask - 1;
+            lane
+        })
+    })
+}

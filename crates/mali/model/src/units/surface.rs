@@ -13,10 +13,19 @@ use tepui_mali_packets::texture::{
 use tepui_mali_packets::{Packet, Problem, revision};
 use tepui_softgpu::UnitMemory;
 
-use super::super::op::Trap;
-use super::failed;
-use super::view::Texel;
-use crate::pixel::PixelFormat;
+use crate::pixels::format::PixelFormat;
+use crate::warp::trap::{Trap, failed};
+
+/// The coordinates of a texel.
+#[derive(Clone, Copy, Default)]
+pub struct Texel {
+    pub x: u32,
+    pub y: u32,
+    /// The slice of a 3D image, or the sample.
+    pub z: u32,
+    pub layer: u32,
+    pub level: u32,
+}
 
 /// The memory layout of a texture's levels.
 #[derive(Clone, Copy)]
@@ -219,7 +228,7 @@ fn raw(format: &PixelFormat) -> ClumpFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pixel::NumericType;
+    use crate::pixels::format::NumericType;
 
     #[test]
     fn luminance_is_in_three_channels() {

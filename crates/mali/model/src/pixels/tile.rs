@@ -10,7 +10,7 @@ use super::colour::{MAX_WORDS, TargetFormat};
 use super::framebuffer::{Framebuffer, Target};
 use super::target::Surface;
 use super::{MAX_SAMPLES, MAX_TARGETS};
-use crate::shader::host::for_hosts;
+use crate::warp::host::for_hosts;
 
 /// Maximum number of bytes of a pixel.
 const MAX_BYTES: usize = 4 * MAX_WORDS;

@@ -1,64 +1,31 @@
-//! Bifrost's descriptors: one array per kind, whose addresses a job contains.
+//! Bifrost's attributes, varyings and images: elements of buffers in memory.
 //!
-//! Buffers, textures and samplers are converted to the Valhall descriptors that the units read
-//! ([`Tables::descriptor`]). Attributes and varyings have units of their own here: both are elements of buffers in
-//! memory. A vertex shader stores varyings there, and a fragment shader loads them for the three vertices of its
-//! primitive.
+//! A vertex shader stores varyings there, and a fragment shader loads them for the three vertices of its primitive.
 //!
-// source: Mesa, v7.xml (Attribute, Attribute Buffer and its continuations, Uniform Buffer, Texture), pan_cmdstream.c
+// source: Mesa, v7.xml (Attribute, Attribute Buffer and its continuations), pan_cmdstream.c
 // (panfrost_emit_vertex_data, panfrost_emit_varying_descriptor, emit_image_bufs), bifrost_compile.c.
 
-use tepui_mali_chips::Arch;
 use tepui_mali_instancing::Division;
-use tepui_mali_packets::shader::{Buffer, BufferType};
 use tepui_softgpu::UnitMemory;
 
-use super::super::op::{Lanes, Op, Trap};
-use super::super::row::Row;
 use super::image::{IN_INSTRUCTION, POSITION, deliver, kind};
+use super::midgard;
 use super::varying::{point, weights};
-use super::{NOWHERE, failed, midgard};
-use crate::pixel::{NumericType, PixelFormat};
-use crate::render::pixels::{Pixels, Point};
-use crate::render::target::u_interleaved;
-
-/// Numbers of tables in the upper byte of a handle.
-pub const UNIFORM_BUFFERS: u32 = 0;
-/// See [`UNIFORM_BUFFERS`].
-pub const TEXTURES: u32 = 1;
-/// See [`UNIFORM_BUFFERS`].
-pub const SAMPLERS: u32 = 2;
+use crate::pixels::format::{NumericType, PixelFormat};
+use crate::pixels::target::u_interleaved;
+use crate::pixels::{Pixels, Point};
+use crate::shader::op::{Lanes, Op};
+use crate::units::tables::bits;
+use crate::warp::addresses::{Tables, padded};
+use crate::warp::local::NOWHERE;
+use crate::warp::row::Row;
+use crate::warp::trap::{Trap, failed};
 
 /// Flag of instructions that load varyings: use the provoking vertex's value.
 pub const FLAT: u32 = 1 << 17;
 
 /// Flag of instructions that load varyings: interpolate at a covered sample (Midgard).
 pub const CENTROID: u32 = 1 << 18;
-
-/// Addresses of arrays of descriptors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tables {
-    /// The architecture, which determines the layout of surfaces.
-    pub arch: Arch,
-    /// Uniform buffers, and their number.
-    pub uniform_buffers: (u64, u32),
-    /// Textures, and their number.
-    pub textures: (u64, u32),
-    /// Samplers, and their number.
-    pub samplers: (u64, u32),
-    /// Attributes.
-    pub attributes: u64,
-    /// Buffers of attributes.
-    pub attribute_buffers: u64,
-    /// Varyings.
-    pub varyings: u64,
-    /// Buffers of varyings.
-    pub varying_buffers: u64,
-    /// The first vertex.
-    pub offset_start: u32,
-    /// Padded number of vertices per instance.
-    pub instance_size: u32,
-}
 
 /// An attribute or varying and its buffer.
 struct Element {
@@ -90,48 +57,7 @@ const INSTANCE_ID: u8 = 36;
 const IMAGE_LINEAR: u8 = 5;
 const IMAGE_INTERLEAVED: u8 = 6;
 
-fn bits(word: u64, start: u32, size: u32) -> u64 {
-    word >> start & ((1 << size) - 1)
-}
-
 impl Tables {
-    /// Reads the descriptor that a handle names, converted to Valhall's; `None` if there is none.
-    pub fn descriptor(
-        &self,
-        memory: &mut UnitMemory<'_>,
-        handle: u32,
-    ) -> Result<Option<[u8; 32]>, Box<Trap>> {
-        let (table, index) = (handle >> 24, handle & 0xff_ffff);
-        let (at, count) = match table {
-            UNIFORM_BUFFERS => self.uniform_buffers,
-            TEXTURES => self.textures,
-            _ => self.samplers,
-        };
-        if index >= count || at == 0 {
-            return Ok(None);
-        }
-        if table != UNIFORM_BUFFERS && self.arch.0 < 6 {
-            return midgard::descriptor(memory, table, at, index).map(Some);
-        }
-        if table != UNIFORM_BUFFERS {
-            let at = at.wrapping_add(u64::from(index) * 32);
-            return memory.read_array(at).map(Some).map_err(failed);
-        }
-        let at = at.wrapping_add(u64::from(index) * 8);
-        let word = u64::from_le_bytes(memory.read_array(at).map_err(failed)?);
-        if word == 0 {
-            return Ok(None);
-        }
-        let buffer = Buffer {
-            buffer_type: BufferType::Simple,
-            size: (bits(word, 0, 12) as u32 + 1) * 16,
-            address: word >> 12 << 4,
-            ..Buffer::default()
-        };
-        let packed = buffer.pack().ok();
-        Ok(packed.and_then(|bytes| bytes.first_chunk().copied()))
-    }
-
     fn element(
         memory: &mut UnitMemory<'_>,
         (list, buffers): (u64, u64),
@@ -243,11 +169,6 @@ impl Element {
         let offset = within + u64::from(z) * u64::from(slice);
         Ok(Some(self.pointer.wrapping_add(offset).wrapping_add_signed(self.offset)))
     }
-}
-
-/// A padded vertex count: odd times a power of two, at least 1.
-pub fn padded(shift: u32, odd: u32) -> u32 {
-    (2 * odd + 1).checked_shl(shift).unwrap_or(0).max(1)
 }
 
 fn no_tables() -> Box<Trap> {
