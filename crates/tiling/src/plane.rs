@@ -36,6 +36,12 @@ impl AddressBits {
         (1 << self.x.count_ones(), 1 << self.y.count_ones())
     }
 
+    /// The offset of a byte in the tile.
+    #[inline]
+    pub const fn index(self, x: u32, y: u32) -> u32 {
+        deposit(x, self.x) | deposit(y, self.y)
+    }
+
     /// Whether the masks are those of a tile, and keep an element of `element_B` bytes contiguous.
     fn suits(self, element_B: u32) -> bool {
         let all = self.x | self.y;
@@ -54,17 +60,19 @@ impl AddressBits {
 }
 
 /// Moves the lowest bits of `value` to the bits of `mask`, in order.
+#[inline]
 pub(crate) const fn deposit(value: u32, mask: u32) -> u32 {
-    let (mut value, mut left, mut result) = (value, mask, 0);
+    let (mut value, mut left, mut result) = (value as u64, mask as u64, 0);
     while left != 0 {
-        let bit = left & left.wrapping_neg();
-        if value & 1 != 0 {
-            result |= bit;
-        }
-        value >>= 1;
-        left ^= bit;
+        // The next run of bits.
+        let first = left.trailing_zeros();
+        let length = (left >> first).trailing_ones();
+        let run = ((1 << length) - 1) << first;
+        result |= value << first & run;
+        value >>= length;
+        left ^= run;
     }
-    result
+    result as u32
 }
 
 /// A tiled plane: tiles in raster order, each contiguous.

@@ -63,6 +63,7 @@ impl Tiling {
     /// source: Mesa, docs/isl/tiling.rst (X, Y, W); drm_fourcc.h, `I915_FORMAT_MOD_Yf_TILED`: 16 bytes by
     /// 4 rows make 64 bytes, four of these a unit of 256, four units a group and four groups the
     /// tile, columns first; isl.c, `isl_tiling_get_info`, for its shapes.
+    #[inline]
     pub fn bits(self, element_B: u32) -> Option<AddressBits> {
         let (x, y) = match (self, element_B) {
             (Tiling::Linear, _) => return None,

@@ -144,7 +144,7 @@ impl Layout {
                 let [tail_x, tail_y, z] = match tail {
                     Some(first) if level >= first => {
                         let three = shape.dimension == Dimension::D3;
-                        tail::offset(three, level - first, block.bytes)
+                        tail::offset(three, false, level - first, block.bytes)
                     }
                     _ => [0; 3],
                 };
@@ -302,7 +302,7 @@ fn tile_el(desc: &ImageDesc) -> (u32, u32) {
 }
 
 /// A Yf tile of three dimensions in elements. source: Mesa, isl.c (`isl_tiling_get_info`).
-pub(crate) fn yf3_tile_el(element_B: u32) -> [u32; 3] {
+pub fn yf3_tile_el(element_B: u32) -> [u32; 3] {
     match element_B {
         1 => [16, 16, 16],
         2 => [8, 16, 16],
@@ -357,7 +357,7 @@ fn sample_grid(samples: u32) -> (u32, u32) {
 ///
 /// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits of the
 /// sample's number are inserted before the others.
-fn interleave(samples: u32, (x, y): (u32, u32), s: u32) -> (u32, u32) {
+pub fn interleave(samples: u32, (x, y): (u32, u32), s: u32) -> (u32, u32) {
     let (x0, y0) = (x & 1, y & 1);
     match samples {
         2 => ((x & !1) << 1 | (s & 1) << 1 | x0, y),
@@ -380,7 +380,7 @@ fn tail_start(desc: &ImageDesc) -> Option<u32> {
         return None;
     }
     let block = shape.format.info().block;
-    let first = tail::offset(three, 0, block.bytes);
+    let first = tail::offset(three, false, 0, block.bytes);
     let (tile_w, tile_h) = tile_el(desc);
     let tile = [tile_w, tile_h, if three { yf3_tile_el(block.bytes)[2] } else { 1 }];
     let size = [

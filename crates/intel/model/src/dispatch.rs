@@ -4,13 +4,11 @@
 //! waits at a barrier; local memory belongs to the group. Groups are independent, so workers take
 //! them in order.
 
-use std::sync::{Condvar, Mutex, PoisonError};
-
 use tepui_intel_eu::{Program, REGISTER_BYTES, Stop, Thread};
 use tepui_intel_packets::media::{
     FloatingPointMode, InterfaceDescriptorData, MediaVfeState, SharedLocalMemorySize,
 };
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{AddressSpace, Slots};
 
 use crate::context::Bases;
 use crate::gpu::Gpu;
@@ -133,35 +131,6 @@ impl Dispatch {
     }
 }
 
-/// Slots of threads in scratch memory: each workgroup takes those of its threads while it runs.
-struct ScratchSlots {
-    free: Mutex<Vec<u32>>,
-    changed: Condvar,
-}
-
-impl ScratchSlots {
-    fn new(sets: u32) -> ScratchSlots {
-        ScratchSlots { free: Mutex::new((0..sets).rev().collect()), changed: Condvar::new() }
-    }
-
-    fn with<T>(&self, body: impl FnOnce(u32) -> T) -> T {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let set = loop {
-            match free.pop() {
-                Some(set) => break set,
-                None => {
-                    free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner);
-                }
-            }
-        };
-        drop(free);
-        let result = body(set);
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(set);
-        self.changed.notify_one();
-        result
-    }
-}
-
 /// The state of a worker: threads and memory that its groups use one after the other.
 struct Worker<'a> {
     threads: Vec<Thread>,
@@ -195,9 +164,9 @@ pub(crate) fn run(
     let kernel = dispatch.bases.instruction + dispatch.descriptor.kernel_start_pointer;
     let cached = program(gpu, vm, kernel)?;
     let shared = DispatchState::new(gpu, kernel, dispatch.bases, &dispatch.descriptor);
-    // Scratch memory is allocated for this number of threads.
+    // Scratch memory is allocated for this number of threads: each workgroup takes the slots of its threads while it runs.
     let resident = dispatch.vfe.maximum_number_of_threads + 1;
-    let slots = ScratchSlots::new((resident / count).max(1));
+    let slots = Slots::new((0..(resident / count).max(1)).rev());
     let begin = |_core| Worker {
         threads: Vec::new(),
         ports: Ports::new(vm, &shared, dispatch.local_bytes()),

@@ -1,12 +1,11 @@
 //! The GPU: what all of its contexts share.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tepui_intel_chips::Chip;
 use tepui_intel_eu::Program;
 use tepui_order::CodeChange;
-use tepui_softgpu::{Reports, WorkerPool};
+use tepui_softgpu::{ProgramCache, Reports, WorkerPool};
 
 use crate::context::HardwareContext;
 use crate::job::{JobStats, ReportKind};
@@ -67,6 +66,9 @@ pub fn timestamp(chip: &Chip, clock: fn() -> u64) -> u64 {
     ticks as u64 & ((1 << 36) - 1)
 }
 
+/// Limit on the instructions of decoded kernels that are kept.
+const MAX_KEPT_INSTRUCTIONS: usize = 1 << 20;
+
 /// A decoded kernel, with the code that it was decoded from.
 pub(crate) struct CachedProgram {
     /// The code, piece by piece with its offset.
@@ -86,8 +88,8 @@ pub struct Gpu {
     pub(crate) chip: &'static Chip,
     pub(crate) options: Options,
     pub(crate) pool: WorkerPool,
-    /// Decoded kernels by address; their code is compared with memory before use.
-    pub(crate) programs: Mutex<HashMap<u64, Arc<CachedProgram>>>,
+    /// Decoded kernels by address.
+    pub(crate) programs: ProgramCache<CachedProgram>,
     /// Reports of checked threads.
     pub(crate) reports: Option<Arc<Reports<ReportKind>>>,
     /// The checker of caches, flushes and stalls.
@@ -111,7 +113,10 @@ impl Gpu {
             options.relaxed.map(|seed| Arc::new(RelaxedMemory::new(chip.generation, seed)));
         let order = (options.check && relaxed.is_none())
             .then(|| Arc::new(OrderChecker::new(chip.generation, options.removals)));
-        let (programs, watch) = (Mutex::default(), None);
+        let programs = ProgramCache::new(MAX_KEPT_INSTRUCTIONS, |cached: &CachedProgram| {
+            cached.program.count()
+        });
+        let watch = None;
         Gpu { chip, options, pool, programs, reports, order, relaxed, watch }
     }
 
@@ -136,14 +141,13 @@ impl Gpu {
     /// Forgets reports, so that the checker may report the same again, and the programs that have run.
     pub fn forget(&self) {
         self.reports.iter().for_each(|reports| reports.forget());
-        self.programs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.programs.clear();
     }
 
     /// The waits of the programs that have run since [`Gpu::forget`], each with the bytes of the instruction without it.
     pub fn code_changes(&self) -> Vec<CodeChange> {
-        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = Vec::new();
-        for (&kernel, cached) in &*programs {
+        for (kernel, cached) in self.programs.all() {
             for (kind, offset, bytes, is_found) in cached.program().without_annotations() {
                 let address = kernel + u64::from(offset);
                 all.push(CodeChange { kind, address, bytes, is_found });

@@ -1,6 +1,6 @@
 //! Decoded kernels, kept by address.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use tepui_intel_eu::{Fault, FaultKind as EuFault, Program};
 use tepui_softgpu::AddressSpace;
@@ -16,22 +16,15 @@ pub(crate) fn program(
     vm: &AddressSpace,
     kernel: u64,
 ) -> Result<Arc<CachedProgram>, JobFault> {
-    /// Limits on the decoded kernels that are kept, and on their instructions.
-    const MAX_PROGRAMS: usize = 1024;
-    const MAX_KEPT_INSTRUCTIONS: usize = 1 << 20;
     let mut memory = Memory::new(vm, MemoryUnit::Instructions);
-    let cached = {
-        let programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        programs.get(&kernel).cloned()
-    };
-    if let Some(cached) = cached {
-        let same = cached.pieces.iter().all(|(offset, bytes)| {
+    let known = gpu.programs.get(kernel).filter(|cached| {
+        cached.pieces.iter().all(|(offset, bytes)| {
             let mut now = vec![0; bytes.len()];
             memory.read(kernel + u64::from(*offset), &mut now).is_ok() && now == *bytes
-        });
-        if same {
-            return Ok(cached);
-        }
+        })
+    });
+    if let Some(known) = known {
+        return Ok(known);
     }
     let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
     let loaded = Program::load(gpu.chip.generation, 0, |offset, buffer| {
@@ -43,12 +36,7 @@ pub(crate) fn program(
     });
     let program = loaded.map_err(|fault| thread_fault(kernel, fault))?;
     let cached = Arc::new(CachedProgram { pieces, program });
-    let mut programs = gpu.programs.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept: usize = programs.values().map(|p| p.program.count()).sum();
-    if programs.len() >= MAX_PROGRAMS || kept + cached.program.count() > MAX_KEPT_INSTRUCTIONS {
-        programs.clear();
-    }
-    programs.insert(kernel, cached.clone());
+    gpu.programs.insert(kernel, cached.clone());
     Ok(cached)
 }
 

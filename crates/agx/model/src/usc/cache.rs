@@ -1,44 +1,27 @@
 //! The cache of decoded programs of a GPU, and the programs of one job.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tepui_agx_isa::Inst;
 use tepui_order::CodeChange;
-use tepui_softgpu::AddressSpace;
+use tepui_softgpu::{AddressSpace, ProgramCache};
 
 use super::load::{self, MAX_BYTES};
 use super::program::{Program, Translation};
 use crate::Coverage;
 use crate::job::{GroupFault, Report};
 
-/// Decoded programs by address. Operations are larger than machine code, and programs may overlap,
-/// so the size is limited.
-#[derive(Default)]
-struct Decoded {
-    programs: HashMap<u64, Arc<Program>>,
-    code_bytes: usize,
-}
+/// Bytes of machine code beyond which a cache starts anew.
+const LIMIT_BYTES: usize = 4 * MAX_BYTES;
 
-impl Decoded {
-    /// Bytes of machine code beyond which the map starts anew.
-    const LIMIT_BYTES: usize = 4 * MAX_BYTES;
-
-    fn insert(&mut self, program: Arc<Program>) {
-        if self.code_bytes + program.code.size_bytes() > Self::LIMIT_BYTES {
-            *self = Decoded::default();
-        }
-        self.code_bytes += program.code.size_bytes();
-        if let Some(old) = self.programs.insert(program.code.address(), program) {
-            self.code_bytes -= old.code.size_bytes();
-        }
-    }
+fn empty() -> ProgramCache<Program> {
+    ProgramCache::new(LIMIT_BYTES, |program: &Program| program.code.size_bytes())
 }
 
 /// The cache of decoded programs of a GPU. Entries are compared with memory once a job, since a
 /// driver may write another shader to the same address.
 pub struct Cache {
-    decoded: Mutex<Decoded>,
+    decoded: ProgramCache<Program>,
     translation: Translation,
     coverage: Option<Coverage>,
 }
@@ -46,19 +29,18 @@ pub struct Cache {
 impl Cache {
     /// An empty cache.
     pub fn new(translation: Translation, coverage: Option<Coverage>) -> Cache {
-        Cache { decoded: Mutex::default(), translation, coverage }
+        Cache { decoded: empty(), translation, coverage }
     }
 
     /// Forgets all programs.
     pub fn clear(&self) {
-        *self.decoded.lock().unwrap_or_else(PoisonError::into_inner) = Decoded::default();
+        self.decoded.clear();
     }
 
     /// The wait instructions of the programs, each as one for the other slot, which is as long.
     pub fn without_waits(&self) -> Vec<CodeChange> {
-        let decoded = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = Vec::new();
-        for program in decoded.programs.values() {
+        for (_, program) in self.decoded.all() {
             for placed in program.code.placed() {
                 let Some(Inst::Wait(mut wait)) = placed.inst else { continue };
                 wait.slot ^= 1;
@@ -81,45 +63,48 @@ pub struct Programs<'v> {
     vm: &'v AddressSpace,
     usc_exec_base: u64,
     cache: &'v Cache,
-    checked: Mutex<Decoded>,
+    checked: ProgramCache<Program>,
+    /// Held by the thread that decodes: the checker has notes of each program in one place.
+    decoding: Mutex<()>,
 }
 
 impl<'v> Programs<'v> {
     /// The programs of a job in an address space.
     pub fn new(vm: &'v AddressSpace, usc_exec_base: u64, cache: &'v Cache) -> Programs<'v> {
-        Programs { vm, usc_exec_base, cache, checked: Mutex::default() }
+        Programs { vm, usc_exec_base, cache, checked: empty(), decoding: Mutex::default() }
     }
 
     /// Changes of the set of unread results, for the checker.
     pub fn unread(&self) -> Vec<Report> {
-        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<Report> = checked.programs.values().flat_map(|p| p.unread()).collect();
+        let checked = self.checked.all();
+        let mut all: Vec<Report> = checked.iter().flat_map(|(_, p)| p.unread()).collect();
         all.sort_by_key(|report| (report.at.program, report.at.offset));
         all
     }
 
     /// The program at an address, decoded at most once.
     pub fn get(&self, address: u64) -> Result<Arc<Program>, GroupFault> {
-        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = checked.programs.get(&address) {
-            return Ok(program.clone());
+        if let Some(program) = self.checked.get(address) {
+            return Ok(program);
         }
-        let mut cache = self.cache.decoded.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = cache.programs.get(&address);
+        let _one = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = self.checked.get(address) {
+            return Ok(program);
+        }
+        let known = self.cache.decoded.get(address);
         let program = match known.filter(|p| p.code.still_at(self.vm, self.usc_exec_base)) {
-            Some(program) => program.clone(),
+            Some(program) => program,
             None => {
-                let how = self.cache.translation;
                 let code = load::load(self.vm, address, self.usc_exec_base)?;
-                let program = Arc::new(Program::new(code, how));
+                let program = Arc::new(Program::new(code, self.cache.translation));
                 if let Some(coverage) = &self.cache.coverage {
                     coverage.note(program.code.placed().iter().filter_map(|p| p.inst.as_ref()));
                 }
-                cache.insert(program.clone());
+                self.cache.decoded.insert(address, program.clone());
                 program
             }
         };
-        checked.insert(program.clone());
+        self.checked.insert(address, program.clone());
         Ok(program)
     }
 }
@@ -162,23 +147,5 @@ mod tests {
             let last = program.shared_rows(&[])[UNIFORM_ROWS + count - 1];
             assert_eq!(last.0, [count as u32 - 1; 32]);
         }
-    }
-
-    #[test]
-    fn programs_that_lie_in_each_other_do_not_pile_up() {
-        let vm = with_code(&constants(1 << 15));
-        let cache = Cache::new(Translation::NEVER, None);
-        let programs = Programs::new(&vm, BASE, &cache);
-        let mut most = 0;
-        for start in 0..100 {
-            assert!(programs.get(BASE + 8 * start).is_ok());
-            for map in [&cache.decoded, &programs.checked] {
-                let map = map.lock().unwrap();
-                let kept: usize = map.programs.values().map(|p| p.code.size_bytes()).sum();
-                assert!(kept == map.code_bytes && kept <= Decoded::LIMIT_BYTES);
-                most = most.max(map.programs.len());
-            }
-        }
-        assert!(most > 1);
     }
 }

@@ -38,48 +38,26 @@ use none::translate;
 #[cfg(not(target_arch = "x86_64"))]
 pub use none::{Continuation, Translated, Units};
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use crate::lane::FloatMode;
 use crate::op::Op;
-
-/// A program's translation, made when the program has run a number of times.
-#[derive(Debug)]
-pub struct LazyTranslation {
-    /// Remaining runs until the translation.
-    left: AtomicU32,
-    /// Translations for each float mode, see [`mode_index`].
-    translated: [OnceLock<Option<Translated>>; MODES],
-}
 
 /// Number of float modes that affect translated code.
 const MODES: usize = 4;
 
-fn mode_index(mode: FloatMode) -> usize {
-    usize::from(mode.to_zero()) | usize::from(mode.keeps_denormals()) << 1
-}
+/// A program's translations by float mode, made when the program has run a number of times.
+#[derive(Debug)]
+pub struct LazyTranslation(tepui_hostvec::LazyTranslation<Translated, MODES>);
 
 impl LazyTranslation {
     /// A translation that is made after `runs` runs of threads; never if it is `u32::MAX`.
     pub fn after(runs: u32) -> LazyTranslation {
-        let never = runs == u32::MAX;
-        let translated =
-            [(); MODES].map(|()| if never { OnceLock::from(None) } else { OnceLock::new() });
-        LazyTranslation { left: AtomicU32::new(runs), translated }
+        LazyTranslation(tepui_hostvec::LazyTranslation::after(runs))
     }
 
     /// The translation for threads with this float mode, once it exists.
     pub fn get(&self, ops: &[Op], control: u32) -> Option<&Translated> {
         let mode = FloatMode(control);
-        let translated = &self.translated[mode_index(mode)];
-        if let Some(translated) = translated.get() {
-            return translated.as_ref();
-        }
-        let less = |left: u32| left.checked_sub(1);
-        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
-            return None;
-        }
-        translated.get_or_init(|| translate(ops, mode)).as_ref()
+        let index = usize::from(mode.to_zero()) | usize::from(mode.keeps_denormals()) << 1;
+        self.0.get(index, || translate(ops, mode))
     }
 }

@@ -5,12 +5,11 @@
 
 use std::ops::Range;
 
+use tepui_intel_layout as layout;
+use tepui_intel_layout::{tail, yf3_tile_el};
 use tepui_softgpu::Contents;
 
-use super::surface::{
-    Dimension, Image, Tiling, yf_tile, yf3_tile, ys_tile, ys_tile_of_samples, ys3_tile,
-};
-use super::tail;
+use super::surface::{Dimension, Image, Tiling, ys_tile, ys_tile_of_samples, ys3_tile};
 use crate::memory::Memory;
 
 impl Image {
@@ -205,14 +204,16 @@ impl LevelPlane {
         }
         let ([x, y], layer) = match image.samples {
             1 => ([x, y], u64::from(layer)),
-            samples if image.interleaved => (interleave(samples, [x, y], sample), layer.into()),
+            samples if image.interleaved => {
+                (layout::interleave(samples, (x, y), sample).into(), layer.into())
+            }
             // The samples of a layer are consecutive slices.
             samples => ([x, y], u64::from(layer) * u64::from(samples) + u64::from(sample)),
         };
         let [width, height] = image.format.block;
         let column = self.left + u64::from(x / width);
         let deep = match image.tiling {
-            Tiling::Yf3 { element } => Some((element, yf3_tile(element))),
+            Tiling::Yf3 { element } => Some((element, yf3_tile_el(element))),
             Tiling::Ys3 { element } => Some((element, ys3_tile(element))),
             _ => None,
         };
@@ -264,66 +265,14 @@ fn place_of_samples(
     tile + number * u64::from(element)
 }
 
-/// The position of a sample in an image with interleaved samples.
-///
-/// source: Mesa, blorp_blit.c (`blorp_nir_encode_msaa`): the lowest bit of a coordinate stays, bits of the
-/// sample's number are inserted before the others.
-fn interleave(samples: u32, [x, y]: [u32; 2], s: u32) -> [u32; 2] {
-    let (x0, y0) = (x & 1, y & 1);
-    match samples {
-        2 => [(x & !1) << 1 | (s & 1) << 1 | x0, y],
-        4 => [(x & !1) << 1 | (s & 1) << 1 | x0, (y & !1) << 1 | s & 2 | y0],
-        8 => [(x & !1) << 2 | s & 4 | (s & 1) << 1 | x0, (y & !1) << 1 | s & 2 | y0],
-        _ => [(x & !1) << 2 | s & 4 | (s & 1) << 1 | x0, (y & !1) << 2 | (s & 8) >> 1 | s & 2 | y0],
-    }
-}
-
 /// The offset of a byte of a row, with rows or rows of tiles `pitch` bytes apart.
 pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
-    const TILE_BYTES: u64 = 4096;
     match tiling {
         Tiling::Linear => y * pitch + x,
-        // 512 bytes by 8 rows, row by row.
-        Tiling::X => y / 8 * 8 * pitch + x / 512 * TILE_BYTES + y % 8 * 512 + x % 512,
-        // 128 bytes by 32 rows, in columns of 16 bytes.
-        Tiling::Y => {
-            y / 32 * 32 * pitch + x / 128 * TILE_BYTES + x % 128 / 16 * 512 + y % 32 * 16 + x % 16
-        }
-        // source: drm_fourcc.h (`I915_FORMAT_MOD_Yf_TILED`): 16 bytes by 4 rows make 64 bytes, four of
-        // these a unit of 256, four units a group and four groups the tile, columns first.
-        Tiling::Yf { element } => {
-            let [width, height] = yf_tile(element).map(u64::from);
-            let (column, row) = ((x % width) >> 4, (y % height) >> 2);
-            let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;
-            let blocks = match width {
-                64 => {
-                    bit(row, 0, 0)
-                        | bit(row, 1, 1)
-                        | bit(row, 2, 2)
-                        | bit(column, 0, 3)
-                        | bit(row, 3, 4)
-                        | bit(column, 1, 5)
-                }
-                128 => {
-                    bit(row, 0, 0)
-                        | bit(column, 0, 1)
-                        | bit(row, 1, 2)
-                        | bit(column, 1, 3)
-                        | bit(row, 2, 4)
-                        | bit(column, 2, 5)
-                }
-                _ => {
-                    bit(column, 0, 0)
-                        | bit(column, 1, 1)
-                        | bit(row, 0, 2)
-                        | bit(column, 2, 3)
-                        | bit(row, 1, 4)
-                        | bit(column, 3, 5)
-                }
-            };
-            let within = blocks << 6 | (y & 3) << 4 | x & 15;
-            y / height * height * pitch + x / width * TILE_BYTES + within
-        }
+        Tiling::X => tiled(layout::Tiling::X, 1, pitch, [x, y]),
+        Tiling::Y => tiled(layout::Tiling::Y, 1, pitch, [x, y]),
+        Tiling::W => tiled(layout::Tiling::W, 1, pitch, [x, y]),
+        Tiling::Yf { element } => tiled(layout::Tiling::Yf, element, pitch, [x, y]),
         // Assumption: elements are ordered row by row. Only the GPU reads such tiles.
         Tiling::Ys { element } => {
             let [width, height] = ys_tile(element).map(u64::from);
@@ -334,20 +283,20 @@ pub(super) fn place(tiling: Tiling, pitch: u64, x: u64, y: u64) -> u64 {
         Tiling::Yf3 { .. } | Tiling::Ys3 { .. } => 0,
         // Found by `place_of_samples`.
         Tiling::YsSamples { .. } => 0,
-        // 64 bytes by 64 rows of stencil: bits of X and Y are interleaved.
-        Tiling::W => {
-            let bit = |v: u64, from: u32, to: u32| (v >> from & 1) << to;
-            let within = bit(x, 0, 0)
-                | bit(y, 0, 1)
-                | bit(x, 1, 2)
-                | bit(y, 1, 3)
-                | bit(x, 2, 4)
-                | bit(y, 2, 5)
-                | (y >> 3 & 7) << 6
-                | (x >> 3 & 7) << 9;
-            y / 64 * 32 * pitch + x / 64 * TILE_BYTES + within
-        }
     }
+}
+
+/// Version of [`place`] for tiles of 4 KiB, in images of elements of `element` bytes.
+#[inline(always)]
+fn tiled(tiling: layout::Tiling, element: u32, pitch: u64, [x, y]: [u64; 2]) -> u64 {
+    const TILE_BYTES: u64 = 4096;
+    let Some(bits) = tiling.bits(element) else { return y * pitch + x };
+    let (width, rows) = bits.tile();
+    let (width, rows) = (u64::from(width), u64::from(rows));
+    // Two rows of a W tile count as one of the pitch.
+    let pitch_rows = if tiling == layout::Tiling::W { rows / 2 } else { rows };
+    let tile = y / rows * pitch_rows * pitch + x / width * TILE_BYTES;
+    tile + u64::from(bits.index((x % width) as u32, (y % rows) as u32))
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ mod sampler;
 mod scattered;
 mod state;
 pub(crate) mod surface;
-mod tail;
 mod typed;
 mod untyped;
 mod urb;

@@ -1,6 +1,7 @@
 //! Surfaces: decoded RENDER_SURFACE_STATE.
 
 use tepui_intel_eu::Refusal;
+use tepui_intel_layout::{self as layout, yf3_tile_el};
 use tepui_intel_packets::Packet;
 use tepui_intel_packets::Revision;
 use tepui_intel_packets::surface::{
@@ -106,7 +107,7 @@ impl Tiling {
                 Some([bytes / element, rows])
             }
             Tiling::Yf3 { element } => {
-                let [width, height, _] = yf3_tile(element);
+                let [width, height, _] = yf3_tile_el(element);
                 Some([width, height])
             }
             Tiling::Ys { element } => {
@@ -126,35 +127,16 @@ impl Tiling {
     }
 }
 
-/// Width, height and depth in elements of a 3D Yf tile.
-///
-/// source: Mesa, isl.c (`isl_tiling_get_info`).
-pub(crate) fn yf3_tile(element: u32) -> [u32; 3] {
-    match element {
-        1 => [16, 16, 16],
-        2 => [8, 16, 16],
-        4 => [8, 16, 8],
-        8 => [8, 8, 8],
-        _ => [4, 8, 8],
-    }
-}
-
 /// Width in bytes and height in rows of a Yf tile.
-///
-/// source: Mesa, isl.c (`isl_tiling_get_info`).
 pub(crate) fn yf_tile(element: u32) -> [u32; 2] {
-    match element {
-        1 => [64, 64],
-        2 | 4 => [128, 32],
-        _ => [256, 16],
-    }
+    layout::Tiling::Yf.bits(element).map_or([element, 1], |bits| bits.tile().into())
 }
 
 /// Width, height and depth in elements of a 3D Ys tile.
 ///
 /// source: Mesa, isl.c (`isl_tiling_get_info`).
 pub(crate) fn ys3_tile(element: u32) -> [u32; 3] {
-    let [width, height, depth] = yf3_tile(element);
+    let [width, height, depth] = yf3_tile_el(element);
     [4 * width, 2 * height, 2 * depth]
 }
 

@@ -46,41 +46,27 @@ mod translator;
 
 pub use code::{Translated, exit};
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use tepui_hostvec::Target;
+use tepui_hostvec::{LazyTranslation, Target};
 
 use super::code::Code;
 
 /// A program's translation, made when the program has run for a while.
 pub struct Lazy {
-    /// Runs until then.
-    left: AtomicU32,
     target: Option<Target>,
-    translated: OnceLock<Option<Translated>>,
+    translated: LazyTranslation<Translated>,
 }
 
 impl Lazy {
     /// A translation that is compiled after `runs` runs of a SIMD-group; never after `u32::MAX`, or
     /// without a target.
     pub fn after(runs: u32, target: Option<Target>) -> Lazy {
-        let never = runs == u32::MAX || target.is_none();
-        let translated = if never { OnceLock::from(None) } else { OnceLock::new() };
-        Lazy { left: AtomicU32::new(runs), target, translated }
+        let runs = if target.is_none() { u32::MAX } else { runs };
+        Lazy { target, translated: LazyTranslation::after(runs) }
     }
 
     /// The translation, once there is one; with `checks`, memory is accessed by handlers.
     #[inline]
     pub fn get(&self, code: &Code, checks: bool) -> Option<&Translated> {
-        if let Some(translated) = self.translated.get() {
-            return translated.as_ref();
-        }
-        let less = |left: u32| left.checked_sub(1);
-        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
-            return None;
-        }
-        let translate = || translate::translate(code, self.target?, checks);
-        self.translated.get_or_init(translate).as_ref()
+        self.translated.get(0, || translate::translate(code, self.target?, checks))
     }
 }

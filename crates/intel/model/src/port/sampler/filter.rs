@@ -7,8 +7,9 @@ use tepui_format::info::Numeric;
 use tepui_intel_eu::Refusal;
 use tepui_texel::axis::{Axis, AxisRule, axis};
 use tepui_texel::blocks::Blocks;
-use tepui_texel::cube::{FaceTexel, Faces, across, faces, gradients};
+use tepui_texel::cube::{Faces, faces, gradients};
 use tepui_texel::lod::{self, Footprint, Gradient, Plan};
+use tepui_texel::taps::{self, Taps};
 use tepui_texel::{Floats, MipFilter, Row, TextureUnit, Wrap};
 
 use super::super::image::LevelPlane;
@@ -420,87 +421,23 @@ impl Reader<'_, '_> {
         Ok(chosen.map(key))
     }
 
-    /// The texels of a linear filter and their weights: columns, then rows, then slices.
-    fn taps(&mut self, lane: &Lane, level: u32) -> Result<[([u32; 4], f32); 8], Refusal> {
-        let mut taps = [([0; 4], 0.0); 8];
+    /// The texels of a linear filter.
+    fn taps(&mut self, lane: &Lane, level: u32) -> Result<Taps, Refusal> {
         let plane = self.plane(level);
         let [width, height, depth] = self.image.level_size(self.image.level + level);
         if self.image.cube && self.sampler.seamless {
-            self.cube_taps(lane, &plane, width, &mut taps)?;
-            return Ok(taps);
+            let place = [lane.place[0], lane.place[1]];
+            return taps::on_cube::<Unit, _>(place, lane.face, width, |at| {
+                self.at(&plane, [at.x, at.y], lane.layer + at.face)
+            });
         }
         let x = self.along(lane, 0, width, true);
         let y = if self.axes > 1 { self.along(lane, 1, height, true) } else { Axis::ZERO };
         let z = if self.axes > 2 { self.along(lane, 2, depth, true) } else { Axis::ZERO };
-        let weight = |axis: &Axis<1>, k: usize| match k {
-            0 => 1.0 - axis.weight[0],
-            _ => axis.weight[0],
-        };
-        for (k, tap) in taps.iter_mut().enumerate() {
-            let [i, j, l] = [k & 1, k >> 1 & 1, k >> 2];
-            tap.1 = weight(&x, i) * weight(&y, j) * weight(&z, l);
-            // Gathers need the texels of all four taps.
-            if tap.1 == 0.0 && l > 0 {
-                continue;
-            }
-            let outside = x.outside[i][0] | y.outside[j][0] | z.outside[l][0];
-            tap.0 = if outside != 0 {
-                self.border
-            } else {
-                let layer = match self.axes {
-                    3 => z.texel[l][0] as u32,
-                    _ => lane.layer + lane.face,
-                };
-                self.at(&plane, [x.texel[i][0], y.texel[j][0]], layer)?
-            };
-        }
-        Ok(taps)
-    }
-
-    /// The texels of a filter on a cube's face, across its edges if necessary.
-    fn cube_taps(
-        &mut self,
-        lane: &Lane,
-        plane: &LevelPlane,
-        size: u32,
-        taps: &mut [([u32; 4], f32); 8],
-    ) -> Result<(), Refusal> {
-        // A face with a border of one texel, so that coordinates are not clamped.
-        let along = |a: usize| {
-            let mut out: Axis<1> = Axis::ZERO;
-            let rule = AxisRule {
-                size: size + 2,
-                wrap: Wrap::ClampToEdge,
-                pixel: true,
-                linear: true,
-                moved: false,
-            };
-            axis::<1, Unit>(&rule, &[lane.place[a] * size as f32 + 1.0], &[0], &mut out);
-            ([out.texel[0][0] - 1, out.texel[1][0] - 1], out.weight[0])
-        };
-        let ((x, right), (y, down)) = (along(0), along(1));
-        let mut missing = None;
-        let mut sum = [0.0; 4];
-        for (k, tap) in taps.iter_mut().enumerate().take(4) {
-            let [i, j] = [k & 1, k >> 1];
-            let weight = |w: f32, k: usize| if k == 0 { 1.0 - w } else { w };
-            tap.1 = weight(right, i) * weight(down, j);
-            let wanted = FaceTexel { face: lane.face, x: x[i], y: y[j] };
-            match across(wanted, size as i32) {
-                Some(found) => {
-                    let layer = lane.layer + found.face;
-                    tap.0 = self.at(plane, [found.x, found.y], layer)?;
-                    let texel = tap.0.map(f32::from_bits);
-                    (0..4).for_each(|c| sum[c] += texel[c] / 3.0);
-                }
-                None => missing = Some(k),
-            }
-        }
-        // Three texels meet at a corner: the fourth tap is their mean.
-        if let Some(k) = missing {
-            taps[k].0 = sum.map(f32::to_bits);
-        }
-        Ok(())
+        taps::along_axes([&x, &y, &z], self.border, |[x, y, z]| {
+            let layer = if self.axes == 3 { z as u32 } else { lane.layer + lane.face };
+            self.at(&plane, [x, y], layer)
+        })
     }
 
     /// A component of the four texels of a filter: lower left, lower right, upper right, upper left.

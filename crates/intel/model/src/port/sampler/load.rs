@@ -7,16 +7,21 @@ use super::super::refusal::refuse;
 use crate::format::{Format, MAX_BYTES};
 use crate::memory::Memory;
 
-/// The bits of the block at an address, and the number of a texel within it.
-fn block(
+/// The bytes of the texel or block at an address.
+#[inline]
+fn read(
     memory: &mut Memory<'_>,
     format: &'static Format,
     at: u64,
-    place: [u32; 2],
-) -> Result<(u128, usize), Refusal> {
+) -> Result<[u8; MAX_BYTES], Refusal> {
     let mut bytes = [0; MAX_BYTES];
     memory.read(at, &mut bytes[..format.bytes]).map_err(refuse)?;
-    Ok((u128::from_le_bytes(bytes), (place[1] * format.block[0] + place[0]) as usize))
+    Ok(bytes)
+}
+
+/// The number of a texel within its block.
+fn index(format: &'static Format, place: [u32; 2]) -> usize {
+    (place[1] * format.block[0] + place[0]) as usize
 }
 
 /// The components of the texel at an address, before the surface's swizzle. `place` is the texel's position
@@ -29,14 +34,12 @@ pub(super) fn load(
     at: u64,
     place: [u32; 2],
 ) -> Result<[u32; 4], Refusal> {
-    if format.block != [1, 1] {
-        let (bits, index) = block(memory, format, at, place)?;
-        return Ok(blocks.texel(format.decoded(), bits, index).map(f32::to_bits));
+    let bytes = read(memory, format, at)?;
+    if format.block == [1, 1] {
+        return Ok(format.unpack(&bytes[..format.bytes], place));
     }
-    let mut bytes = [0; MAX_BYTES];
-    let texel = &mut bytes[..format.bytes];
-    memory.read(at, texel).map_err(refuse)?;
-    Ok(format.unpack(texel, place))
+    let block = u128::from_le_bytes(bytes);
+    Ok(blocks.texel(format.decoded(), block, index(format, place)).map(f32::to_bits))
 }
 
 /// As [`load`], but for filters: see [`Format::raw`].
@@ -48,12 +51,10 @@ pub(super) fn load_raw(
     at: u64,
     place: [u32; 2],
 ) -> Result<[u32; 4], Refusal> {
-    if format.block != [1, 1] {
-        let (bits, index) = block(memory, format, at, place)?;
-        return Ok(blocks.raw_texel(format.decoded(), bits, index).0.map(f32::to_bits));
+    let bytes = read(memory, format, at)?;
+    if format.block == [1, 1] {
+        return Ok(format.raw(&bytes[..format.bytes], place));
     }
-    let mut bytes = [0; MAX_BYTES];
-    let texel = &mut bytes[..format.bytes];
-    memory.read(at, texel).map_err(refuse)?;
-    Ok(format.raw(texel, place))
+    let block = u128::from_le_bytes(bytes);
+    Ok(blocks.raw_texel(format.decoded(), block, index(format, place)).0.map(f32::to_bits))
 }
