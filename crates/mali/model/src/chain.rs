@@ -215,17 +215,8 @@ fn job(
             let place = at.wrapping_add(bifrost::COMPUTE_DRAW);
             let d = midgard::descriptor(gpu.chip().arch, &mut memory, place)?;
             let (size, groups) = invocation.counts();
-            let dispatch = Dispatch {
-                resources: 0,
-                uniforms: 0,
-                program: 0,
-                storage: 0,
-                attribute_offset: 0,
-                size: 0,
-                offset: [0; 3],
-                groups,
-                bifrost: Some((renderer_state::addresses(&d, false), size)),
-            };
+            let stage = renderer_state::addresses(&d, false);
+            let dispatch = Dispatch { stage, size, offset: [0; 3], groups };
             dispatch::execute(gpu, vm, &dispatch, stats)?;
         }
         JobType::Vertex if is_bifrost => indexed::vertices(gpu, vm, at, stats)?,
@@ -241,17 +232,12 @@ fn job(
             let bytes = bytes.map_err(memory_fault)?;
             let p = ComputePayload::unpack(&bytes)
                 .map_err(|problem| invalid("compute job", &problem))?;
-            let stage = stage(&p.compute);
+            let size = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
             let dispatch = Dispatch {
-                resources: stage.resources,
-                uniforms: stage.uniforms,
-                program: stage.program,
-                storage: stage.storage,
-                attribute_offset: stage.attribute_offset,
-                size: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+                stage: stage(&p.compute),
+                size: dispatch::workgroup_size(size)?,
                 offset: [p.offset_x, p.offset_y, p.offset_z],
                 groups: [p.workgroup_count_x, p.workgroup_count_y, p.workgroup_count_z],
-                bifrost: None,
             };
             dispatch::execute(gpu, vm, &dispatch, stats)?;
         }

@@ -10,28 +10,24 @@
 
 mod copied;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tepui_mali_isa::Special;
-use tepui_mali_packets::shader::{ComputeSizeWorkgroup, LocalStorage, ShaderProgram, ShaderStage};
-use tepui_mali_packets::{Packet, Problem};
+use tepui_mali_packets::Packet;
+use tepui_mali_packets::shader::{ComputeSizeWorkgroup, ShaderStage};
 use tepui_softgpu::worker_pool::Budget;
-use tepui_softgpu::{AddressSpace, Fault, Slots, UnitMemory};
+use tepui_softgpu::{AddressSpace, Slots};
 
-use crate::environment::{
-    BUDGET_STEP, CORES, fault, hide_threads, local_base, thread_bytes, uniform_words,
-};
+use crate::environment::{BUDGET_STEP, CORES, fault, local_base, thread_bytes};
 use crate::gpu::Gpu;
 use crate::job::{FaultKind, JobFault, JobStats, Unit};
 use crate::limits::{MAX_THREADS, MAX_WORKGROUP_SIZE, SHADER_PRESENT};
 use crate::render::stage::Stage;
 use crate::shader::midgard::rows;
-use crate::shader::program::Program;
 use crate::shader::run::run;
 use crate::shader::step::Stop;
 use crate::units::Port;
-use crate::warp::addresses::{StageAddresses, Tables};
+use crate::warp::addresses::StageAddresses;
 use crate::warp::row::{LANES, Row};
 use crate::warp::trap::{RaisedTrap, Trap};
 use crate::warp::uniforms::Uniforms;
@@ -43,51 +39,31 @@ const UNIT: Unit = Unit::Dispatch;
 /// The parameters of a dispatch, from registers of the command stream or from a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
-    /// Address and count of the resource tables.
-    pub resources: u64,
-    /// Address of the uniforms, with the number of pairs of words in the top eight bits.
-    pub uniforms: u64,
-    /// Address of the shader program descriptor.
-    pub program: u64,
-    /// Address of the local storage descriptor.
-    pub storage: u64,
-    /// Added to the index of attributes that request it.
-    pub attribute_offset: u32,
+    /// Addresses of the shader and its inputs.
+    pub stage: StageAddresses,
     /// The size of a workgroup.
-    pub size: u32,
+    pub size: [u32; 3],
     /// The first thread.
     pub offset: [u32; 3],
     /// Workgroups.
     pub groups: [u32; 3],
-    /// Bifrost: the shader's addresses, and the size of a workgroup.
-    pub bifrost: Option<(StageAddresses, [u32; 3])>,
 }
 
 /// A dispatch with its descriptors read.
 struct Launch {
-    program: Arc<Program>,
-    uniforms: Uniforms,
-    storage: LocalStorage,
-    resources: u64,
-    attribute_offset: u32,
-    tables: Option<Tables>,
+    stage: Stage,
     size: [u32; 3],
     threads: u32,
     /// Local invocation IDs for each warp of a workgroup.
     local: Vec<[[u32; LANES]; 3]>,
     offset: [u32; 3],
-    /// Mask of the registers r48 to r63 that are set at the start.
-    preload: u16,
-    /// Midgard: the rows of uniforms.
-    registers: Option<Vec<(u8, u32)>>,
 }
 
-fn memory_fault(fault: Fault) -> JobFault {
-    JobFault::memory(UNIT, fault)
-}
-
-fn invalid(what: &str, problem: Problem) -> JobFault {
-    JobFault::new(UNIT, format!("{what}: {problem}"))
+/// The size of a workgroup, from its descriptor of one word.
+pub(crate) fn workgroup_size(word: u32) -> Result<[u32; 3], JobFault> {
+    let size = ComputeSizeWorkgroup::unpack(&u128::from(word).to_le_bytes())
+        .map_err(|problem| JobFault::new(UNIT, format!("workgroup size: {problem}")))?;
+    Ok([size.workgroup_size_x, size.workgroup_size_y, size.workgroup_size_z])
 }
 
 /// Runs a dispatch to its end.
@@ -104,24 +80,21 @@ pub(crate) fn execute(
         let what = "the dispatch has more workgroups than can be counted";
         return Err(JobFault::new(UNIT, what).of(FaultKind::Endless));
     };
-    // Without a program there is nothing to run.
-    if count == 0 || dispatch.program == 0 && dispatch.bifrost.is_none() {
+    if count == 0 {
         return Ok(());
     }
-    let launch = match &dispatch.bifrost {
-        None => Launch::read(gpu, vm, dispatch)?,
-        Some((addresses, size)) => {
-            let Some(stage) = Stage::read(gpu, vm, addresses, ShaderStage::Compute)? else {
-                return Ok(());
-            };
-            Launch::of_stage(stage, dispatch.offset, *size)?
-        }
-    };
+    // Mesa's transform feedback is a dispatch of vertex shaders.
+    let stages = [ShaderStage::Compute, ShaderStage::Vertex];
+    // Without a program there is nothing to run.
+    let Some(stage) = Stage::read(gpu, vm, &dispatch.stage, &stages)? else { return Ok(()) };
+    let threads = thread_count(dispatch.size)?;
+    let local = local_ids(dispatch.size, threads);
+    let launch = Launch { stage, size: dispatch.size, threads, local, offset: dispatch.offset };
     if let Some(order) = &gpu.order {
-        let instances = u64::from(launch.storage.wls_instances).saturating_mul(u64::from(CORES));
+        let instances =
+            u64::from(launch.stage.storage.wls_instances).saturating_mul(u64::from(CORES));
         let bytes = launch.group_bytes().saturating_mul(instances);
-        order.hide(launch.storage.wls_base_pointer, bytes);
-        hide_threads(order, &launch.storage);
+        order.hide(launch.stage.storage.wls_base_pointer, bytes);
     }
     let number = gpu.dispatches.fetch_add(1, Ordering::Relaxed);
     let budget = Budget::new(0, gpu.options.max_instructions);
@@ -132,7 +105,7 @@ pub(crate) fn execute(
     let begin = |_| Worker {
         warps: Vec::new(),
         running: Vec::new(),
-        uniforms: launch.uniforms.clone(),
+        uniforms: launch.stage.uniforms.clone(),
         port: launch.port(vm).observed(gpu.observer(vm)),
         left: 0,
         stats: JobStats::default(),
@@ -157,71 +130,15 @@ pub(crate) fn execute(
 impl Launch {
     /// The message units of a worker.
     fn port<'vm>(&self, vm: &'vm AddressSpace) -> Port<'vm> {
-        let mut port = Port::new(vm, self.resources);
-        port.tables = self.tables;
-        port.attribute_offset = self.attribute_offset;
+        let mut port = Port::new(vm, self.stage.resources);
+        port.tables = self.stage.tables;
+        port.attribute_offset = self.stage.attribute_offset;
         port
-    }
-
-    /// A launch of a Bifrost stage.
-    fn of_stage(stage: Stage, offset: [u32; 3], size: [u32; 3]) -> Result<Launch, JobFault> {
-        let threads = thread_count(size)?;
-        Ok(Launch {
-            threads,
-            local: local_ids(size, threads),
-            program: stage.program,
-            uniforms: stage.uniforms,
-            storage: stage.storage,
-            resources: stage.resources,
-            attribute_offset: stage.attribute_offset,
-            tables: stage.tables,
-            size,
-            offset,
-            preload: stage.preload,
-            registers: stage.registers,
-        })
-    }
-
-    fn read(gpu: &Gpu, vm: &AddressSpace, dispatch: &Dispatch) -> Result<Launch, JobFault> {
-        let mut memory = UnitMemory::new(vm);
-        let bytes = memory.read_array::<{ ShaderProgram::SIZE_BYTES }>(dispatch.program);
-        let program = ShaderProgram::unpack(&bytes.map_err(memory_fault)?)
-            .map_err(|problem| invalid("shader program", problem))?;
-        // Mesa's transform feedback is a dispatch of vertex shaders.
-        if !matches!(program.stage, ShaderStage::Compute | ShaderStage::Vertex) {
-            let what = format!("a dispatch of a {} shader", program.stage);
-            return Err(JobFault::new(UNIT, what));
-        }
-        let bytes = memory.read_array::<{ LocalStorage::SIZE_BYTES }>(dispatch.storage);
-        let storage = LocalStorage::unpack(&bytes.map_err(memory_fault)?)
-            .map_err(|problem| invalid("local storage", problem))?;
-        let size = ComputeSizeWorkgroup::unpack(&padded(dispatch.size))
-            .map_err(|problem| invalid("workgroup size", problem))?;
-        let size = [size.workgroup_size_x, size.workgroup_size_y, size.workgroup_size_z];
-        let threads = thread_count(size)?;
-        let words = uniform_words(&mut memory, dispatch.uniforms)?;
-        let code = gpu.program(&mut memory, program.binary);
-        let mut uniforms = Uniforms::new(&words, &code.rows);
-        uniforms.set(Special::ResourceTablePointer, dispatch.resources);
-        Ok(Launch {
-            program: code,
-            uniforms,
-            storage,
-            resources: dispatch.resources,
-            attribute_offset: dispatch.attribute_offset,
-            tables: None,
-            size,
-            threads,
-            local: local_ids(size, threads),
-            offset: dispatch.offset,
-            preload: program.preload as u16,
-            registers: None,
-        })
     }
 
     /// Bytes of a workgroup's local storage; 0 if it has none.
     fn group_bytes(&self) -> u64 {
-        match (self.storage.wls_instances, self.storage.wls_size_scale) {
+        match (self.stage.storage.wls_instances, self.stage.storage.wls_size_scale) {
             (NO_WORKGROUP_MEMORY, _) | (_, 0) => 0,
             (_, scale) => 1 << (scale - 1),
         }
@@ -229,7 +146,7 @@ impl Launch {
 
     /// Bytes of a thread's local storage.
     fn thread_bytes(&self) -> u64 {
-        thread_bytes(&self.storage)
+        thread_bytes(&self.stage.storage)
     }
 }
 
@@ -257,12 +174,6 @@ fn thread_count(size: [u32; 3]) -> Result<u32, JobFault> {
 /// The number of instances that means no workgroup memory.
 const NO_WORKGROUP_MEMORY: u32 = 1 << 31;
 
-fn padded(word: u32) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    bytes[..4].copy_from_slice(&word.to_le_bytes());
-    bytes
-}
-
 /// A slot for a workgroup: a core, and the index of the slot on it.
 #[derive(Clone, Copy)]
 struct WorkgroupSlot {
@@ -277,7 +188,7 @@ fn workgroup_slots(launch: &Launch, workers: usize) -> Slots<WorkgroupSlot> {
     let threads = launch.threads.next_multiple_of(LANES as u32);
     let mut on_core = (MAX_THREADS / threads).max(1);
     if launch.group_bytes() > 0 {
-        on_core = on_core.min(launch.storage.wls_instances);
+        on_core = on_core.min(launch.stage.storage.wls_instances);
     }
     let on_core = on_core.clamp(1, workers.div_ceil(cores.len()).max(1) as u32);
     let place = |number: u32| cores.iter().map(move |core| WorkgroupSlot { core: *core, number });
@@ -314,9 +225,10 @@ impl Worker<'_> {
         }
         self.stats.threads += u64::from(launch.threads);
         let group = launch.group_bytes();
-        let instance = u64::from(place.core) * u64::from(launch.storage.wls_instances)
+        let instance = u64::from(place.core) * u64::from(launch.stage.storage.wls_instances)
             + u64::from(place.number);
-        let local = launch.storage.wls_base_pointer.wrapping_add(instance.wrapping_mul(group));
+        let local =
+            launch.stage.storage.wls_base_pointer.wrapping_add(instance.wrapping_mul(group));
         self.uniforms.set(Special::WorkgroupLocalPointer, local);
         if let Some(watched) = &mut self.port.watched {
             watched.workgroup = local..local.saturating_add(group);
@@ -355,7 +267,7 @@ impl Worker<'_> {
         let bytes = launch.thread_bytes();
         let thread =
             u64::from(place.core) * u64::from(MAX_THREADS) + u64::from(warp_id) * LANES as u64;
-        let base = local_base(&launch.storage).wrapping_add(thread.wrapping_mul(bytes));
+        let base = local_base(&launch.stage.storage).wrapping_add(thread.wrapping_mul(bytes));
         self.port.local = local::LocalStorage { base, bytes };
         let most = u64::from(MAX_THREADS) / LANES as u64 - 1;
         self.uniforms.set(Special::WarpId, u64::from(warp_id) | most << 32);
@@ -367,7 +279,8 @@ impl Worker<'_> {
         loop {
             let before = self.left;
             let warp = &mut self.warps[number];
-            let result = run(&launch.program, warp, &self.uniforms, &mut self.port, &mut self.left);
+            let result =
+                run(&launch.stage.program, warp, &self.uniforms, &mut self.port, &mut self.left);
             self.stats.instructions += before - self.left;
             match result {
                 Err(RaisedTrap { trap, .. })
@@ -375,7 +288,7 @@ impl Worker<'_> {
                 {
                     self.left = BUDGET_STEP;
                 }
-                Err(trapped) => return Err(fault(&launch.program, trapped)),
+                Err(trapped) => return Err(fault(&launch.stage.program, trapped)),
                 Ok(Stop::Jump(_)) => {
                     return Err(JobFault::unimplemented(Unit::ShaderCore, "jumps in compute"));
                 }
@@ -389,20 +302,12 @@ impl Worker<'_> {
 fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
     let lanes = (launch.threads - first).min(LANES as u32);
     warp.start((u32::from(u16::MAX) >> (LANES as u32 - lanes)) as u16);
-    match &launch.registers {
-        None => launch.program.clear(warp),
-        Some(uniforms) => {
-            warp.registers.fill(Row::splat(0));
-            for (row, word) in uniforms {
-                warp.registers[usize::from(*row)] = Row::splat(*word);
-            }
-        }
-    }
+    launch.stage.fill(warp);
     let local = &launch.local[first as usize / LANES];
     let first_thread: [u32; 3] = std::array::from_fn(|axis| {
         launch.offset[axis].wrapping_add(group[axis].wrapping_mul(launch.size[axis]))
     });
-    if launch.registers.is_some() {
+    if launch.stage.registers.is_some() {
         for axis in 0..3 {
             let id = (launch.offset[axis] / launch.size[axis]).wrapping_add(group[axis]);
             let global = local[axis].map(|id| id.wrapping_add(first_thread[axis]));
@@ -412,7 +317,7 @@ fn start(warp: &mut Warp, launch: &Launch, group: [u32; 3], first: u32) {
         }
     }
     let mut set = |register: usize, row: Row| {
-        if launch.preload >> (register - 48) & 1 != 0 {
+        if launch.stage.preloads(register) {
             warp.registers[register] = row;
         }
     };

@@ -71,8 +71,21 @@ pub fn address_space() -> AddressSpace {
     AddressSpace::new(PAGE_SHIFT, ADDRESS_BITS)
 }
 
-/// Limit on the decoded programs that are kept.
+/// Limit on the decoded programs that are kept. Their sizes say little: a program that no zero word follows goes on to the end of
+/// the driver's buffer, which holds the programs after it, too.
 const MAX_PROGRAMS: usize = 4096;
+
+/// Whether memory has these bytes at an address.
+fn holds(memory: &mut UnitMemory<'_>, address: u64, bytes: &[u8]) -> bool {
+    let mut there = [0; 4096];
+    let mut at = address;
+    bytes.chunks(there.len()).all(|part| {
+        let there = &mut there[..part.len()];
+        let same = memory.read(at, there).is_ok() && there == part;
+        at = at.wrapping_add(part.len() as u64);
+        same
+    })
+}
 
 /// A GPU. One value serves all groups and all submitting threads.
 pub struct Gpu {
@@ -108,8 +121,7 @@ impl Gpu {
         let pool = WorkerPool::new(options.threads, most, "tepui-mali");
         let reports = options.check.then(Arc::default);
         let order = (options.check && options.relaxed.is_none()).then(Arc::default);
-        let programs =
-            ProgramCache::new(MAX_PROGRAMS, |_: &Program| 1);
+        let programs = ProgramCache::new(MAX_PROGRAMS, |_: &Program| 1);
         let omission = Omission::default();
         let (watch, dispatches, frames) = (None, AtomicU64::new(0), AtomicU64::new(0));
         Gpu { chip, options, pool, programs, reports, order, omission, watch, dispatches, frames }
@@ -190,12 +202,11 @@ impl Gpu {
     pub(crate) fn program(&self, memory: &mut UnitMemory<'_>, address: u64) -> Arc<Program> {
         let arch = self.chip.arch.0;
         let known = self.programs.get(address).filter(|known| {
-            let mut now = vec![0; known.code.len()];
             // The program ends at the next word, which must still be zero or unreadable.
-            let end = address.wrapping_add(now.len() as u64);
+            let end = address.wrapping_add(known.code.len() as u64);
             let ends =
                 arch < 6 || !matches!(memory.read_array::<8>(end), Ok(word) if word != [0; 8]);
-            memory.read(address, &mut now).is_ok() && now == known.code && ends
+            ends && holds(memory, address, &known.code)
         });
         if let Some(known) = known {
             return known;

@@ -23,6 +23,7 @@ use crate::pixels::scene::Scenes;
 use crate::relaxed::{self, Work};
 use crate::render::draw::{self, StateRegisters};
 use crate::render::fragment;
+use crate::warp::addresses::StageAddresses;
 
 const UNIT: Unit = Unit::CommandStream;
 
@@ -389,17 +390,16 @@ impl FrontEnd<'_> {
         let three = |first: u32| -> Result<[u32; 3], JobFault> {
             Ok([register(first)?, register(first + 1)?, register(first + 2)?])
         };
-        let dispatch = Dispatch {
+        let stage = StageAddresses {
             resources: pair(at(0))?,
             uniforms: pair(at(1))?,
             program: pair(at(2))?,
             storage: pair(at(3))?,
             attribute_offset: register(32)?,
-            size: register(33)?,
-            offset: three(34)?,
-            groups: three(37)?,
             bifrost: None,
         };
+        let size = dispatch::workgroup_size(register(33)?)?;
+        let dispatch = Dispatch { stage, size, offset: three(34)?, groups: three(37)? };
         dispatch::execute(self.gpu, self.vm, &dispatch, &mut self.queue.stats)
     }
 }

@@ -36,12 +36,16 @@ pub(super) fn execute(
 ) -> Result<bool, JobFault> {
     // Warps are rows of threads.
     let rows = launch.size[0].is_multiple_of(STEP) && launch.offset[0].is_multiple_of(STEP);
-    if !gpu.options.find_copies || launch.tables.is_some() || launch.registers.is_some() || !rows {
+    if !gpu.options.find_copies
+        || launch.stage.tables.is_some()
+        || launch.stage.registers.is_some()
+        || !rows
+    {
         return Ok(false);
     }
     let mut port = launch.port(vm);
-    let (program, preload) = (&launch.program, launch.preload);
-    let found = copies::find(program, &launch.uniforms, &mut port, Inputs::Threads, preload);
+    let (program, preload) = (&launch.stage.program, launch.stage.preload);
+    let found = copies::find(program, &launch.stage.uniforms, &mut port, Inputs::Threads, preload);
     let Some(copies) = found else { return Ok(false) };
     let stores = copies.effects.iter().all(|effect| matches!(effect, Effect::Store { .. }));
     let Some([x, y, z]) = threads(launch, groups, &copies).filter(|_| stores) else {
@@ -74,7 +78,7 @@ pub(super) fn execute(
         match copy_rows(port, &copies, raw, rows) {
             Ok(true) => {}
             Ok(false) => missed.store(true, Ordering::Relaxed),
-            Err(trapped) => return Err(fault(&launch.program, trapped)),
+            Err(trapped) => return Err(fault(&launch.stage.program, trapped)),
         }
         Ok(())
     };

@@ -90,6 +90,17 @@ pub(crate) struct Write<'f> {
     pub constant: Option<f32>,
 }
 
+/// Weights of vertices that the instructions of a warp share.
+#[derive(Default)]
+pub(crate) struct KnownWeights {
+    /// Lanes that have weights. None when a warp begins.
+    pub lanes: u16,
+    /// Their position within pixels.
+    within: [f32; 2],
+    /// Those of the second and third vertex.
+    rows: [[f32; LANES]; 2],
+}
+
 /// The fragment units of a worker.
 pub(crate) struct Pixels {
     pub framebuffer: Arc<Framebuffer>,
@@ -100,6 +111,7 @@ pub(crate) struct Pixels {
     /// The tile's first pixel.
     pub corner: [u32; 2],
     pub lanes: [Lane; LANES],
+    pub weights: KnownWeights,
     /// Number of samples that passed, by the address of their counter.
     pub counted: HashMap<u64, (u64, bool)>,
     /// The target whose blend shader is running (Midgard).
@@ -118,6 +130,7 @@ impl Pixels {
             tile,
             corner: [0; 2],
             lanes: [Lane::default(); LANES],
+            weights: KnownWeights::default(),
             counted: HashMap::new(),
             calling: None,
             formats: Vec::new(),
@@ -169,27 +182,41 @@ impl Pixels {
         })
     }
 
-    /// The barycentric weights of a primitive's second and third vertex at a position within each lane's
-    /// pixel.
+    /// The barycentric weights of the second and third vertex of lanes' primitives at a position within their pixels, for the quads
+    /// that have lanes of a mask.
     #[inline(always)]
-    pub fn weights_of_all(&self, primitive: &Primitive, within: [f32; 2]) -> [[f32; LANES]; 2] {
-        let planes = &primitive.barycentrics;
+    pub fn weights(&mut self, mask: u16, within: [f32; 2]) -> [[f32; LANES]; 2] {
+        let known = &mut self.weights;
+        if known.within != within {
+            (known.within, known.lanes) = (within, 0);
+        }
         let [left, top] = [0, 1].map(|k| f64::from(self.corner[k]) + f64::from(within[k]));
-        let mut points = [[0.0; 2]; LANES];
-        for (point, lane) in points.iter_mut().zip(&self.lanes) {
-            *point = [left + f64::from(lane.place[0]), top + f64::from(lane.place[1])];
-        }
-        let mut w = [0.0; LANES];
-        for (w, point) in w.iter_mut().zip(&points) {
-            *w = 1.0 / value(&planes.one_over_w, *point);
-        }
-        let mut out = [[0.0; LANES]; 2];
-        for (out, plane) in out.iter_mut().zip(&planes.over_w) {
-            for lane in 0..LANES {
-                out[lane] = (value(plane, points[lane]) * w[lane]) as f32;
+        for first in (0..LANES).step_by(4) {
+            let quad = 0xf << first;
+            if mask & quad == 0 || known.lanes & quad != 0 {
+                continue;
             }
+            // All lanes of a quad have one primitive.
+            let number = self.lanes[first].primitive.map(|number| number as usize);
+            let Some(primitive) = number.and_then(|n| self.scene.primitives.get(n)) else {
+                continue;
+            };
+            let planes = &primitive.barycentrics;
+            let (mut points, mut w) = ([[0.0; 2]; 4], [0.0; 4]);
+            for (point, lane) in points.iter_mut().zip(&self.lanes[first..]) {
+                *point = [left + f64::from(lane.place[0]), top + f64::from(lane.place[1])];
+            }
+            for (w, point) in w.iter_mut().zip(&points) {
+                *w = 1.0 / value(&planes.one_over_w, *point);
+            }
+            for (out, plane) in known.rows.iter_mut().zip(&planes.over_w) {
+                for k in 0..4 {
+                    out[first + k] = (value(plane, points[k]) * w[k]) as f32;
+                }
+            }
+            known.lanes |= quad;
         }
-        out
+        known.rows
     }
 
     /// The depth of a lane's primitive at a position within its pixel, before it is clamped.

@@ -11,6 +11,9 @@ use crate::job::{FaultKind, JobFault, Unit};
 /// Limit on the bytes of all scenes of a group, above which the heap is treated as exhausted.
 const MAX_BYTES: usize = 1 << 30;
 
+/// Limit on the bytes of a scene whose memory is reused.
+const MAX_SPARE_BYTES: usize = 64 << 20;
+
 /// The barycentric coordinates of a primitive as plane equations over the window.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Barycentrics {
@@ -76,6 +79,13 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
+    fn clear(&mut self) {
+        self.draws.clear();
+        self.primitives.clear();
+        self.shapes.clear();
+        self.varyings.clear();
+    }
+
     /// Bytes that it holds.
     pub fn bytes(&self) -> usize {
         self.draws.len() * size_of::<Draw>()
@@ -94,6 +104,8 @@ pub(crate) struct Scenes {
     last: u32,
     /// Bytes of all scenes.
     bytes: usize,
+    /// An empty scene, whose memory a new one reuses.
+    spare: Option<Arc<Scene>>,
 }
 
 impl Scenes {
@@ -102,7 +114,7 @@ impl Scenes {
         loop {
             self.last = self.last.wrapping_add(1);
             if self.last != 0 && !self.scenes.contains_key(&self.last) {
-                self.scenes.insert(self.last, Arc::default());
+                self.scenes.insert(self.last, self.spare.take().unwrap_or_default());
                 return self.last;
             }
         }
@@ -157,8 +169,13 @@ impl Scenes {
     /// Frees a scene.
     pub fn remove(&mut self, number: u32) {
         self.drawn.retain(|drawn| *drawn != number);
-        if let Some(scene) = self.scenes.remove(&number) {
+        if let Some(mut scene) = self.scenes.remove(&number) {
             self.bytes -= scene.bytes().min(self.bytes);
+            if let Some(own) = Arc::get_mut(&mut scene).filter(|own| own.bytes() <= MAX_SPARE_BYTES)
+            {
+                own.clear();
+                self.spare = Some(scene);
+            }
         }
     }
 }

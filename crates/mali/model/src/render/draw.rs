@@ -197,11 +197,11 @@ pub(crate) fn run(
     if vertices.count == 0 || vertices.instances == 0 {
         return Ok(());
     }
-    let Some(position) = Stage::read(gpu, vm, &position, ShaderStage::Vertex)? else {
+    let Some(position) = Stage::read(gpu, vm, &position, &[ShaderStage::Vertex])? else {
         return Ok(());
     };
     let varying = match flags.secondary_shader {
-        true => Stage::read(gpu, vm, &varying, ShaderStage::Vertex)?,
+        true => Stage::read(gpu, vm, &varying, &[ShaderStage::Vertex])?,
         false => None,
     };
     let setup =

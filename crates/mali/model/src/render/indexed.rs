@@ -148,7 +148,7 @@ pub(crate) fn vertices(
     let place = |offset: u64| at.wrapping_add(offset);
     let invocation: Invocation = packet(&mut memory, place(INVOCATION), "invocation")?;
     let d = midgard::descriptor(gpu.chip().arch, &mut memory, place(COMPUTE_DRAW))?;
-    let Some(stage) = Stage::read(gpu, vm, &addresses(&d, false), ShaderStage::Vertex)? else {
+    let Some(stage) = Stage::read(gpu, vm, &addresses(&d, false), &[ShaderStage::Vertex])? else {
         return Ok(());
     };
     let (_, [_, count, instances]) = invocation.counts();
@@ -237,7 +237,8 @@ pub(crate) fn primitives(
     }
     if shades {
         let v: DrawV7 = packet(&mut memory, place(VERTEX_DRAW), "vertex draw")?;
-        let read = |secondary| Stage::read(gpu, vm, &addresses(&v, secondary), ShaderStage::Vertex);
+        let read =
+            |secondary| Stage::read(gpu, vm, &addresses(&v, secondary), &[ShaderStage::Vertex]);
         if let Some(stage) = read(false)? {
             shade(gpu, vm, &stage, &work, d.position, stats)?;
         }

@@ -97,7 +97,7 @@ impl Pipeline {
     ) -> Result<Pipeline, JobFault> {
         let mut memory = UnitMemory::new(vm);
         let flags = &state.flags_0;
-        let mut stage = Stage::read(gpu, vm, &state.fragment, ShaderStage::Fragment)?;
+        let mut stage = Stage::read(gpu, vm, &state.fragment, &[ShaderStage::Fragment])?;
         let d = state.depth(&mut memory)?;
         let (mut blends, mut midgard_blends) = (ArrayVec::new(), ArrayVec::new());
         let targets = match state.blend_count {

@@ -329,6 +329,7 @@ impl<'f, 'vm> Worker<'f, 'vm> {
         let Some(pixels) = core.port.pixels.as_deref_mut() else { return Ok(()) };
         let corner = pixels.corner;
         pixels.calling = None;
+        pixels.weights.lanes = 0;
         let argument = pixels.framebuffer.parameters.frame_argument;
         // Lanes after the last one are unused.
         pixels.lanes[count..].fill(Lane::default());

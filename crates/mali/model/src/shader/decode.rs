@@ -13,6 +13,7 @@ use tepui_mali_isa::{Halves, Inst, ModifierValue, Op as Isa, Operand, Special};
 
 use super::alu::select::{self, Chain};
 use super::alu::{bitwise, convert, float, integer, special};
+use super::decoded::{Decoded, nothing};
 use super::op::{Handler, Lanes, Next, Op, WriteMode};
 use super::operand::Src;
 use super::program::Program;
@@ -66,13 +67,13 @@ impl Program {
 
     /// Decodes Bifrost machine code, for warps of `lanes` lanes.
     pub fn decode_bifrost(address: u64, code: Vec<u8>, lanes: u32) -> Program {
-        let bifrost::Decoded { ops, rows, offsets } = bifrost::decode(&code, lanes);
+        let Decoded { ops, rows, offsets } = bifrost::decode(&code, lanes);
         Program::new(address, code, ops, rows, Some(offsets), None)
     }
 
     /// Decodes machine code of Midgard.
     pub fn decode_midgard(address: u64, code: Vec<u8>, registers: TextureRegisters) -> Program {
-        let midgard::Decoded { ops, rows, offsets } = midgard::decode(address, &code, registers);
+        let Decoded { ops, rows, offsets } = midgard::decode(address, &code, registers);
         Program::new(address, code, ops, rows, Some(offsets), Some(registers))
     }
 
@@ -99,10 +100,6 @@ fn unimplemented(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
 
 fn no_target(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Err(Box::new(Trap::Invalid("the branch leaves the program".into())))
-}
-
-fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
-    Ok(())
 }
 
 /// Instructions whose modifiers include a register format.

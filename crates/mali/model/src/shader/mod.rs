@@ -23,6 +23,7 @@ pub mod bifrost;
 pub mod check;
 pub mod copies;
 pub mod decode;
+pub mod decoded;
 pub mod lane;
 pub mod message;
 pub mod midgard;

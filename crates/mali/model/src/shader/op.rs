@@ -170,6 +170,15 @@ impl Lanes<'_, '_> {
         *dest = dest.choose(self.warp.mask, value);
     }
 
+    /// Writes the first rows to the staging registers of the active lanes.
+    #[inline(always)]
+    pub fn put_staging(&mut self, op: &Op, rows: &[Row]) {
+        let (register, count) = op.staging[0];
+        for (i, row) in rows.iter().enumerate().take(count.into()) {
+            self.put_register(register + i as u8, row);
+        }
+    }
+
     /// Writes the destination of 64 bits.
     #[inline(always)]
     pub fn put64(&mut self, op: &Op, value: &[u64; crate::warp::row::LANES]) {

@@ -16,17 +16,17 @@ use crate::warp::addresses::StageAddresses;
 use crate::warp::uniforms::Uniforms;
 
 impl Stage {
-    /// Reads the descriptors; `None` if there is no program.
+    /// Reads the descriptors of a shader of one of some stages; `None` if there is no program.
     pub fn read(
         gpu: &Gpu,
         vm: &AddressSpace,
         addresses: &StageAddresses,
-        stage: ShaderStage,
+        stages: &[ShaderStage],
     ) -> Result<Option<Stage>, JobFault> {
         let read = match &addresses.bifrost {
             Some(own) if gpu.chip().arch.0 < 6 => midgard::stage(gpu, vm, addresses, own)?,
-            Some(own) => renderer_state::stage(gpu, vm, addresses, own, stage)?,
-            None => Stage::read_valhall(gpu, vm, addresses, stage)?,
+            Some(own) => renderer_state::stage(gpu, vm, addresses, own, stages[0])?,
+            None => Stage::read_valhall(gpu, vm, addresses, stages)?,
         };
         if let (Some(order), Some(stage)) = (&gpu.order, &read) {
             environment::hide_threads(order, &stage.storage);
@@ -38,7 +38,7 @@ impl Stage {
         gpu: &Gpu,
         vm: &AddressSpace,
         addresses: &StageAddresses,
-        stage: ShaderStage,
+        stages: &[ShaderStage],
     ) -> Result<Option<Stage>, JobFault> {
         if addresses.program == 0 {
             return Ok(None);
@@ -49,8 +49,9 @@ impl Stage {
         let bytes = memory.read_array::<{ ShaderProgram::SIZE_BYTES }>(addresses.program);
         let program = ShaderProgram::unpack(&bytes.map_err(memory_fault)?)
             .map_err(|problem| JobFault::new(unit, format!("shader program: {problem}")))?;
-        if program.stage != stage {
-            let what = format!("a {} shader where a {stage} shader is expected", program.stage);
+        if !stages.contains(&program.stage) {
+            let what =
+                format!("a {} shader where a {} shader is expected", program.stage, stages[0]);
             return Err(JobFault::new(unit, what));
         }
         let storage = match addresses.storage {

@@ -28,12 +28,12 @@ use tepui_mali_isa::bifrost::registers::Access;
 use tepui_mali_isa::bifrost::table::{Op as Isa, Unit};
 use tepui_mali_isa::bifrost::{Clause, Flow, Inst};
 
+use super::decoded::{self, Decoded, copy, nothing};
 use super::op::{Lanes, Next, Op, WriteMode};
 use super::operand::Src;
 use super::template::TemplateOp;
 use crate::warp::row::Row;
 use crate::warp::trap::Trap;
-use crate::warp::uniforms;
 
 pub use message::{format_flags, load_varying};
 pub use texture::preloaded as preloaded_texture;
@@ -54,16 +54,6 @@ pub mod temporary {
     pub const END: u8 = 80;
 }
 
-/// A program as operations.
-pub struct Decoded {
-    /// The operations.
-    pub ops: Vec<Op>,
-    /// Rows of constants.
-    pub rows: Vec<Row>,
-    /// The byte offset in the program of the clause of each operation.
-    pub offsets: Vec<u32>,
-}
-
 /// State of the translation of a tuple.
 struct Context<'a> {
     clause: &'a Clause,
@@ -75,15 +65,8 @@ struct Context<'a> {
     rows: &'a mut Vec<Row>,
 }
 
-/// Number of the latest constants that are searched for a duplicate.
-const LATEST: usize = 64;
-
 /// The operations of an instruction; `None` if the model does not execute it.
 type Lowered = Option<Vec<Op>>;
-
-fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
-    Ok(())
-}
 
 fn undecodable(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Err(Box::new(Trap::Undecodable("the bytes are no clause".into())))
@@ -106,13 +89,6 @@ fn no_target(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Err(Box::new(Trap::Invalid("the branch leads to no clause".into())))
 }
 
-/// Copies a register.
-fn copy(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
-    let value = l.get(&op.src[0]);
-    l.put(op, &value);
-    Ok(())
-}
-
 /// The operation that copies a row into a register, or a half of it.
 fn moved(row: u16, register: u8, access: Access) -> Op {
     let mut op = Op::new(copy, ValhallFlow::None);
@@ -129,7 +105,7 @@ fn moved(row: u16, register: u8, access: Access) -> Op {
 
 /// Translates machine code, for warps of `lanes` lanes.
 pub fn decode(code: &[u8], lanes: u32) -> Decoded {
-    let mut decoded = Decoded { ops: Vec::new(), rows: Vec::new(), offsets: Vec::new() };
+    let mut decoded = Decoded::default();
     // The first operation of each clause, by its offset in words.
     let mut places = HashMap::new();
     for part in disasm::parts(code, 0) {
@@ -210,15 +186,7 @@ impl Context<'_> {
     }
 
     fn row(&mut self, row: Row) -> Option<u16> {
-        // Only the latest ones, so that long programs do not take quadratic time.
-        let from = self.rows.len().saturating_sub(LATEST);
-        let known = self.rows[from..].iter().position(|r| *r == row).map(|at| from + at);
-        let at = known.unwrap_or(self.rows.len());
-        let number = u16::try_from(at).ok().and_then(|at| uniforms::PROGRAM.checked_add(at))?;
-        if known.is_none() {
-            self.rows.push(row);
-        }
-        Some(number)
+        decoded::constant(self.rows, row)
     }
 
     /// The temporary register of a result: of this tuple, or of the previous one.

@@ -150,9 +150,6 @@ fn atomic64(
         let value = l.port.memory.update_u64(address, change).map_err(failed)?;
         [old[0].0[lane], old[1].0[lane]] = [value as u32, (value >> 32) as u32];
     }
-    let (register, count) = op.staging[0];
-    for (i, row) in old.iter().enumerate().take(count.into()) {
-        l.put_register(register + i as u8, row);
-    }
+    l.put_staging(op, &old);
     Ok(())
 }

@@ -128,9 +128,6 @@ fn address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         }
         Ok(())
     })?;
-    let (register, count) = op.staging[0];
-    for (i, row) in rows.iter().enumerate().take(count.into()) {
-        l.put_register(register + i as u8, row);
-    }
+    l.put_staging(op, &rows);
     Ok(())
 }

@@ -36,14 +36,14 @@ for_hosts! {
                         let at = buffer.at(offsets.0[lane].into());
                         [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
                     }
-                    deliver_address(l, op, &address);
+                    l.put_staging(op, &address);
                     return Ok(());
                 }
                 for lane in l.active() {
                     let at = l.port.buffer(handles.0[lane])?.at(offsets.0[lane].into());
                     [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
                 }
-                deliver_address(l, op, &address);
+                l.put_staging(op, &address);
                 Ok(())
             },
             // The table and the index are in the instruction, the offset is the source.
@@ -55,18 +55,11 @@ for_hosts! {
                     let at = buffer.at(u64::from(offsets.0[lane]) * buffer.stride);
                     [address[0].0[lane], address[1].0[lane]] = [at as u32, (at >> 32) as u32];
                 }
-                deliver_address(l, op, &address);
+                l.put_staging(op, &address);
                 Ok(())
             },
             _ => return None,
         })
-    }
-}
-
-fn deliver_address(l: &mut Lanes<'_, '_>, op: &Op, address: &[Row; 2]) {
-    let (register, count) = op.staging[0];
-    for (i, row) in address.iter().enumerate().take(count.into()) {
-        l.put_register(register + i as u8, row);
     }
 }
 

@@ -248,15 +248,8 @@ pub fn varying_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> 
         rows[0].0[lane] = address as u32;
         rows[1].0[lane] = (address >> 32) as u32;
     }
-    put(l, op, &rows);
+    l.put_staging(op, &rows);
     Ok(())
-}
-
-fn put(l: &mut Lanes<'_, '_>, op: &Op, rows: &[Row]) {
-    let (register, count) = op.staging[0];
-    for (i, row) in rows.iter().enumerate().take(count.into()) {
-        l.put_register(register + i as u8, row);
-    }
 }
 
 /// LD_ATTR_TEX: a texel of an image.
@@ -298,7 +291,7 @@ pub fn image_address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         rows[0].0[lane] = address as u32;
         rows[1].0[lane] = (address >> 32) as u32;
     }
-    put(l, op, &rows);
+    l.put_staging(op, &rows);
     Ok(())
 }
 

@@ -127,10 +127,7 @@ fn address(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         rows[1].0[lane] = (address >> 32) as u32;
         rows[2].0[lane] = conversion;
     }
-    let (register, count) = op.staging[0];
-    for (i, row) in rows.iter().enumerate().take(count.into()) {
-        l.put_register(register + i as u8, row);
-    }
+    l.put_staging(op, &rows);
     Ok(())
 }
 

@@ -113,13 +113,10 @@ fn load<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Tr
 /// Writes loaded words to the staging registers.
 #[inline(always)]
 pub fn deliver<const BYTES: usize>(l: &mut Lanes<'_, '_>, op: &Op, words: &[Row; 4]) {
-    let (register, count) = op.staging[0];
     if BYTES > 4 {
-        for (i, row) in words.iter().enumerate().take(usize::from(count)) {
-            l.put_register(register + i as u8, row);
-        }
-        return;
+        return l.put_staging(op, words);
     }
+    let (register, count) = op.staging[0];
     let (first, bits) = (op.flags >> PLACE & 0xff, op.flags & 0xff);
     let unused = 32 - 8 * BYTES as u32;
     let extended = match op.flags & SIGNED != 0 {

@@ -661,9 +661,6 @@ fn gradient(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
         let line = [own[0][way][0], own[1][way][0]].map(|v| f16::from_f32(v).to_bits());
         rows[1].0[lane] = join(line);
     }
-    let (register, count) = op.staging[0];
-    for (n, row) in rows.iter().enumerate().take(count.into()) {
-        l.put_register(register + n as u8, row);
-    }
+    l.put_staging(op, &rows);
     Ok(())
 }

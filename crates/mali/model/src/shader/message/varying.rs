@@ -196,6 +196,7 @@ fn buffer(
     let mut slow = mask;
     if !flat && let Some(at) = same_point(pixels, op.flags, &mode, mask)? {
         slow = 0;
+        let [b, c] = pixels.weights(mask, at);
         let mut left = mask;
         while left != 0 {
             let first = left.trailing_zeros() as usize;
@@ -207,7 +208,6 @@ fn buffer(
                 slow |= group;
                 continue;
             };
-            let [b, c] = pixels.weights_of_all(primitive, at);
             for (k, row) in rows.iter_mut().enumerate().take(wanted) {
                 let offset = offset.wrapping_add(k as u32 * bytes);
                 let [first, second, third] =

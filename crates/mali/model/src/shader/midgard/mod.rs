@@ -25,6 +25,7 @@ use tepui_mali_isa::midgard::bundle::WORD_BYTES;
 pub use tepui_mali_isa::midgard::extent;
 use tepui_mali_isa::midgard::{Bundle, Content, Tag, TextureRegisters};
 
+use super::decoded::{self, Decoded, copy, nothing};
 use super::op::{Lanes, Op, WriteMode};
 use super::operand::Src;
 use crate::warp::row::Row;
@@ -63,17 +64,6 @@ pub mod rows {
     }
 }
 
-/// A program as operations.
-pub struct Decoded {
-    /// The operations.
-    pub ops: Vec<Op>,
-    /// Rows of constants.
-    pub rows: Vec<Row>,
-    /// The byte offset in the program of each operation's bundle; operations that follow a bundle (the end of the
-    /// program, the continuation of a tile buffer write) have the offset of its last eight bytes.
-    pub offsets: Vec<u32>,
-}
-
 /// State of the translation.
 struct Context {
     ops: Vec<Op>,
@@ -90,26 +80,12 @@ struct Context {
     signs: u8,
 }
 
-/// Number of the latest constants that are searched for a duplicate.
-const LATEST: usize = 64;
-
-fn nothing(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
-    Ok(())
-}
-
 fn undecodable(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Err(Box::new(Trap::Undecodable("the bytes are no bundle".into())))
 }
 
 fn unimplemented(_: &mut Lanes<'_, '_>, _: &Op) -> Result<(), Box<Trap>> {
     Err(Box::new(Trap::Unimplemented("an instruction of this bundle".into())))
-}
-
-/// Copies a row.
-fn copy(l: &mut Lanes<'_, '_>, op: &Op) -> Result<(), Box<Trap>> {
-    let value = l.get(&op.src[0]);
-    l.put(op, &value);
-    Ok(())
 }
 
 /// Translates a program at an address.
@@ -161,19 +137,10 @@ impl Context {
 
     /// The row of a constant.
     fn constant(&mut self, value: u32) -> Option<u16> {
-        let row = Row::splat(value);
         if value == 0 {
             return Some(uniforms::ZERO);
         }
-        // Only the latest ones, so that long programs do not take quadratic time.
-        let from = self.rows.len().saturating_sub(LATEST);
-        let known = self.rows[from..].iter().position(|r| *r == row).map(|at| from + at);
-        let at = known.unwrap_or(self.rows.len());
-        let number = u16::try_from(at).ok().and_then(|at| uniforms::PROGRAM.checked_add(at))?;
-        if known.is_none() {
-            self.rows.push(row);
-        }
-        Some(number)
+        decoded::constant(&mut self.rows, Row::splat(value))
     }
 
     /// A constant as a source.
