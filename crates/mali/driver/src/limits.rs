@@ -444,6 +444,13 @@ fn feature_chain(chip: &Chip) -> Answers {
     let mut a = core.answers();
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
+        a.add(vk::PhysicalDeviceRobustness2FeaturesKHR {
+            // Jobs do not say how many indices there are, and those of indirect draws are not limited.
+            robust_buffer_access2: vk::Bool32::from(!has_job_manager(chip)),
+            robust_image_access2: vk::TRUE,
+            null_descriptor: vk::TRUE,
+            ..Default::default()
+        });
         answer! { a,
             PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
             PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
@@ -504,9 +511,6 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceMultiDrawFeaturesEXT { multi_draw }
             PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
             PhysicalDeviceMutableDescriptorTypeFeaturesEXT { mutable_descriptor_type }
-            PhysicalDeviceRobustness2FeaturesKHR {
-                robust_buffer_access2, robust_image_access2, null_descriptor,
-            }
             PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT {
                 dynamic_rendering_unused_attachments,
             }
