@@ -16,7 +16,7 @@ use super::Port;
 use super::surface::Texel;
 use super::view::View;
 use crate::pixels::format::{NumericType, Unit};
-use crate::warp::row::{ALL, LANES, Row};
+use crate::warp::row::{LANES, Row};
 use crate::warp::trap::Trap;
 
 /// Recently read samplers, by handle.
@@ -273,12 +273,6 @@ impl Filter<'_, '_> {
             let rule = AxisRule { size: size[a], wrap, pixel, linear, moved: false };
             axis::<LANES, Unit>(&rule, &place[a], &[0; LANES], out);
         }
-        if linear
-            && axes == 2
-            && let Some(found) = self.bilinear(&along, level, mask)?
-        {
-            return Ok(found);
-        }
         let border = self.border();
         let taps = if linear { 1 << axes } else { 1 };
         let mut total = [[0.0f32; LANES]; 4];
@@ -372,61 +366,6 @@ impl Filter<'_, '_> {
             }
         }
         Ok(out)
-    }
-
-    /// The means of four texels of each lane that all have the weight of an axis, without those at a border; none if texels
-    /// are not unsigned normalised words.
-    #[inline(always)]
-    fn bilinear(
-        &mut self,
-        along: &[Axis<LANES>; 3],
-        level: u32,
-        mask: u16,
-    ) -> Result<Option<[Row; 4]>, Box<Trap>> {
-        // The product of such a texel and no weight changes no sum.
-        let plain = self.view.format().is_unorm() && self.view.kind() == NumericType::Float;
-        if !plain || self.sampler.reduction != ReductionMode::Average {
-            return Ok(None);
-        }
-        let mut active = [0u32; LANES];
-        let mut outside = 0;
-        for (lane, active) in active.iter_mut().enumerate() {
-            *active = (u32::from(mask) >> lane & 1).wrapping_neg();
-            let own = |axis: &Axis<LANES>| axis.outside[0][lane] | axis.outside[1][lane];
-            outside |= (own(&along[0]) | own(&along[1])) & *active;
-        }
-        if outside != 0 {
-            return Ok(None);
-        }
-        let texels = |axis: usize, k: usize| along[axis].texel[k].map(|texel| texel as u32);
-        let (x, y) = ([texels(0, 0), texels(0, 1)], [texels(1, 0), texels(1, 1)]);
-        let of = Texel { level, ..Texel::default() };
-        let places = [x.each_ref(), y.each_ref()];
-        let words = self.view.four_words(self.memory, places[0], places[1], of, mask)?;
-        let Some(words) = words else { return Ok(None) };
-        let mut total = [[0.0f32; LANES]; 4];
-        for (k, word) in words.into_iter().enumerate() {
-            let mut channels = [Row::splat(0); 4];
-            let words = [word, Row::splat(0), Row::splat(0), Row::splat(0)];
-            self.view.format().unpack_rows(&words, ALL, NumericType::Float, &mut channels);
-            let mut weights = [0.0; LANES];
-            for (lane, weight) in weights.iter_mut().enumerate() {
-                let of = |axis: &Axis<LANES>, k: usize| match k {
-                    0 => 1.0 - axis.weight[lane],
-                    _ => axis.weight[lane],
-                };
-                *weight = of(&along[0], k & 1) * of(&along[1], k >> 1);
-            }
-            for (total, row) in total.iter_mut().zip(&channels) {
-                for lane in 0..LANES {
-                    total[lane] += f32::from_bits(row.0[lane]) * weights[lane];
-                }
-            }
-        }
-        Ok(Some(
-            total
-                .map(|total| Row(std::array::from_fn(|lane| total[lane].to_bits() & active[lane]))),
-        ))
     }
 
     /// Combines two results with the sampler's reduction mode.

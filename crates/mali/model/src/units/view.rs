@@ -9,6 +9,7 @@ use tepui_format::Format;
 use tepui_format::block::BlockCodec;
 use tepui_mali_chips::Arch;
 use tepui_mali_layout::afbc::{Afbc, HEADER_B, Superblock};
+use tepui_mali_layout::index_in_tile;
 use tepui_mali_packets::Packet;
 use tepui_mali_packets::texture::{
     AfbcCompressionMode, AfbcSuperblockSize, Astc2dDimension, ClumpFormat, ClumpOrdering, Plane,
@@ -330,36 +331,6 @@ impl View {
         if together { surface.texel(memory, [of.x, of.y], slice) } else { Ok(None) }
     }
 
-    /// The words of four texels of each lane of a mask, at two columns and two rows, all within a level and layer: the first row, then
-    /// the second. `None` if texels are no words, or need decoding. The values of other lanes are unspecified.
-    #[inline(always)]
-    pub fn four_words(
-        &mut self,
-        memory: &mut UnitMemory<'_>,
-        x: [&[u32; LANES]; 2],
-        y: [&[u32; LANES]; 2],
-        of: Texel,
-        mask: u16,
-    ) -> Result<Option<[Row; 4]>, Box<Trap>> {
-        const BYTES: u64 = 4;
-        if self.format.bytes() as u64 != BYTES || !self.has(Texel { x: 0, y: 0, ..of }) {
-            return Ok(None);
-        }
-        let (surface, slice) = self.surface(memory, of)?;
-        let plain = matches!(surface.content, Content::Texels) && surface.bytes == BYTES;
-        if !plain || surface.afbc.is_some() {
-            return Ok(None);
-        }
-        let mut offsets = [[0; LANES]; 4];
-        for (k, offsets) in offsets.iter_mut().enumerate() {
-            let at = [x[k & 1], y[k >> 1]];
-            if surface.offsets(at, slice, mask, offsets).is_none() {
-                return Ok(None);
-            }
-        }
-        Ok(WarpAccess::words(memory, surface.slice(slice), &offsets, mask))
-    }
-
     /// The raw words, or the parts that texels have, in the lanes of a mask, whose texels are all within the same level
     /// and layer; `None` if they need decoding. The values of other lanes are unspecified.
     #[inline(always)]
@@ -617,8 +588,8 @@ impl Surface {
             {
                 for lane in 0..LANES {
                     let tile = (y[lane] / 16).wrapping_mul(stride);
-                    let within = column_in_tile(x[lane]) ^ row_in_tile(y[lane]);
-                    let within = (x[lane] / 16 * 256 + within).wrapping_mul(bytes);
+                    let within = (x[lane] / 16 * 256 + index_in_tile(x[lane] % 16, y[lane] % 16))
+                        .wrapping_mul(bytes);
                     out[lane] = tile.wrapping_add(within);
                 }
             }
@@ -647,25 +618,6 @@ impl Surface {
             }
         }
     }
-}
-
-/// The lower four bits of a number, each followed by a zero.
-#[inline(always)]
-const fn spread(number: u32) -> u32 {
-    let pairs = (number | number << 2) & 0x33;
-    (pairs | pairs << 1) & 0x55
-}
-
-/// The part of [`tepui_mali_layout::index_in_tile`] that depends on the column.
-#[inline(always)]
-const fn column_in_tile(x: u32) -> u32 {
-    spread(x & 15)
-}
-
-/// The part of [`tepui_mali_layout::index_in_tile`] that depends on the row, an operand of an exclusive OR.
-#[inline(always)]
-const fn row_in_tile(y: u32) -> u32 {
-    3 * spread(y & 15)
 }
 
 /// Bytes of a clump of texels (0: the format's) and, if it is a compressed block, its format.
@@ -720,17 +672,9 @@ fn blocks(name: &str) -> Result<Content, Box<Trap>> {
 
 #[cfg(test)]
 mod tests {
-    use tepui_mali_layout::index_in_tile;
     use tepui_mali_packets::texture::Format;
 
     use super::*;
-
-    #[test]
-    fn places_in_tiles_are_those_of_the_layout() {
-        for (x, y) in (0..16).flat_map(|y| (0..16).map(move |x| (x, y))) {
-            assert_eq!(column_in_tile(x) ^ row_in_tile(y), index_in_tile(x, y));
-        }
-    }
 
     /// An alpha-only texel is a byte, whatever the format in which it is read.
     #[test]

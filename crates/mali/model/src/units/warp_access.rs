@@ -227,38 +227,6 @@ impl WarpAccess {
         Some(WarpAccess::at(host, inside))
     }
 
-    /// Loads four words of each lane of a mask at offsets from an address, if they are all in one range. Other lanes get words of
-    /// another lane.
-    #[inline(always)]
-    pub fn words(
-        memory: &mut UnitMemory<'_>,
-        base: u64,
-        offsets: &[[u32; LANES]; 4],
-        mask: u16,
-    ) -> Option<[Row; 4]> {
-        let (mut low, mut high) = (u32::MAX, 0);
-        let mut inside = [[0; LANES]; 4];
-        for (inside, offsets) in inside.iter_mut().zip(offsets) {
-            let (own, [least, most]) = active(offsets, mask);
-            (*inside, low, high) = (own, low.min(least), high.max(most));
-        }
-        let start = base.wrapping_add(low.into());
-        if start >> 56 != 0 {
-            return None;
-        }
-        let host = memory.window(start, u64::from(high - low) + WORD, Protection::READ)?;
-        let mut words = [Row::splat(0); 4];
-        for (row, offsets) in words.iter_mut().zip(&inside) {
-            for (word, offset) in row.0.iter_mut().zip(offsets) {
-                // SAFETY: the window has all bytes from the lowest offset to a word from the highest.
-                let from = unsafe { host.add((offset - low) as usize) };
-                // SAFETY: as above; others may write at the same time, as in `load`.
-                *word = unsafe { from.cast::<u32>().read_unaligned() };
-            }
-        }
-        Some(words)
-    }
-
     /// Loads `BYTES` of each lane, at most 4 per row. Lanes outside of the mask get the value of another lane.
     #[inline(always)]
     pub fn load<const BYTES: usize>(&self, words: &mut [Row; 4]) {
