@@ -26,6 +26,7 @@ pub mod job;
 mod lanes;
 #[cfg_attr(target_family = "wasm", path = "memory_heap.rs")]
 pub mod memory;
+mod owner;
 pub mod program_cache;
 pub mod report;
 pub mod slots;

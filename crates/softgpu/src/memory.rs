@@ -3,10 +3,11 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::MemfdFlags;
 use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::owner::Owner;
 
 /// Bytes of a page of the host.
 const HOST_PAGE: usize = 4096;
@@ -29,14 +30,7 @@ pub struct Memory {
     file: Option<OwnedFd>,
     /// The pages are a client's own, and not unmapped with the block.
     borrowed: bool,
-    /// See [`Memory::owner`].
-    owner: AtomicU64,
-}
-
-/// A number that no block has had.
-fn new_owner() -> AtomicU64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    AtomicU64::new(NEXT.fetch_add(1, Ordering::Relaxed))
+    owner: Owner,
 }
 
 // SAFETY: the mapping lives as long as the value; the model and its clients share it the way a GPU
@@ -81,7 +75,7 @@ impl Memory {
             (base as usize).is_multiple_of(HOST_PAGE) && size.is_multiple_of(HOST_PAGE);
         match NonNull::new(base).filter(|_| whole_pages && size > 0) {
             Some(base) => {
-                let owner = new_owner();
+                let owner = Owner::default();
                 Ok(Memory { base, size, whole: size, file: None, borrowed: true, owner })
             }
             None => Err(io::Error::new(io::ErrorKind::InvalidInput, "no whole pages")),
@@ -126,7 +120,7 @@ impl Memory {
             whole,
             file,
             borrowed: false,
-            owner: new_owner(),
+            owner: Owner::default(),
         });
         let memory = memory.ok_or(io::ErrorKind::OutOfMemory)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -154,13 +148,13 @@ impl Memory {
 
     /// A number of the contents' owner: of the block until [`Memory::give_up`], and another one after each. No two blocks have the same.
     pub fn owner(&self) -> u64 {
-        self.owner.load(Ordering::Relaxed)
+        self.owner.number()
     }
 
     /// Tells that the client does not need the contents any more (`MADV_DONTNEED` of the kernel interfaces): whoever uses the block
     /// next is another owner, even if it reads the same bytes.
     pub fn give_up(&self) {
-        self.owner.store(new_owner().into_inner(), Ordering::Relaxed);
+        self.owner.give_up();
     }
 
     /// Whether the host page at `offset` was ever touched. Memory starts without pages, all zero;

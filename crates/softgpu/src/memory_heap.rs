@@ -4,6 +4,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::ptr::NonNull;
 
+use crate::owner::Owner;
+
 /// Granularity of page-table entries, which keep permissions in the low bits.
 const HOST_PAGE: usize = 4096;
 
@@ -13,6 +15,7 @@ pub struct Memory {
     base: NonNull<u8>,
     size: usize,
     layout: Layout,
+    owner: Owner,
 }
 
 // SAFETY: the block lives as long as the value; accesses go through raw pointers.
@@ -35,7 +38,7 @@ impl Memory {
         // SAFETY: the layout is not empty.
         let base = NonNull::new(unsafe { alloc_zeroed(layout) });
         let base = base.ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Memory { base, size, layout })
+        Ok(Memory { base, size, layout, owner: Owner::default() })
     }
 
     /// The first byte. Valid for [`Memory::size`] bytes while the value lives.
@@ -46,6 +49,17 @@ impl Memory {
     /// Size in bytes.
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    /// A number of the contents' owner: of the block until [`Memory::give_up`], and another one after each. No two blocks have the same.
+    pub fn owner(&self) -> u64 {
+        self.owner.number()
+    }
+
+    /// Tells that the client does not need the contents any more (`MADV_DONTNEED` of the kernel interfaces): whoever uses the block
+    /// next is another owner, even if it reads the same bytes.
+    pub fn give_up(&self) {
+        self.owner.give_up();
     }
 
     /// Whether the page at `offset` was ever touched. The heap does not tell: true for all of the

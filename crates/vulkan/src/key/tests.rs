@@ -149,6 +149,7 @@ sample! {
     String = String::new();
     Format = Format::R8_UNORM;
     [u32; 4] = [0; 4];
+    [f32; 2] = [0.0; 2];
     VertexAttribute = VertexAttribute { binding: 0, format: Format::R8_UNORM, offset: 0 };
     Conversion = conversion();
 }
