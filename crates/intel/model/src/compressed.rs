@@ -483,7 +483,7 @@ mod tests {
         vm.bind(0, memory.clone(), 0, 4096, Protection::READ | Protection::WRITE).unwrap();
         let through = View::through(SURFACE, ViewKind::Hierarchy);
         let mut checked = Checked::new();
-        let mut read_plain = |checked: &mut Checked| {
+        let read_plain = |checked: &mut Checked| {
             let found = checked.0.access(View::PLAIN, Access::Read, (0, 16), "a read", Some(&vm));
             found.map(|(mistake, ..)| mistake)
         };

@@ -33,11 +33,11 @@ pub enum Patcher {
 /// Programs that are compiled so far, and the sampler of texel fetches.
 #[derive(Default)]
 pub struct Meta {
-    /// Those of [`tepui_vulkan_meta`].
+    /// Programs of [`tepui_vulkan_meta`].
     pub programs: Variants<Program, Arc<Variant>>,
-    /// Those that load attachments.
+    /// Programs that load attachments.
     pub loads: Variants<Loads, Arc<Variant>>,
-    /// Those of expanded draws.
+    /// Programs of expanded draws.
     pub expansion: Variants<expand::Program, Arc<Variant>>,
     /// The sampler of texel fetches.
     pub texels: OnceLock<Bytes>,

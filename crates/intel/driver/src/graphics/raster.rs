@@ -73,7 +73,7 @@ pub fn sf(c: &Context<'_>, out: &mut Out) -> Result<()> {
     })
 }
 
-/// What is rasterised.
+/// The kind of primitives that are rasterised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Points,
@@ -81,7 +81,7 @@ enum Shape {
     Polygons,
 }
 
-/// What is rasterised: of the primitives that the last stage before the rasteriser makes, polygons by their mode.
+/// The kind of primitives that are rasterised: those of the last stage before the rasteriser, of which polygons follow their mode.
 fn shape(c: &Context<'_>) -> Shape {
     let made = match (c.geometry, c.tessellator) {
         (Some((_, geometry)), _) => match geometry.output {
