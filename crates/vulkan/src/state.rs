@@ -131,6 +131,15 @@ macro_rules! state {
             }
         }
 
+        // No two groups have one bit.
+        const _: () = {
+            let mut seen = 0u64;
+            $(
+                assert!(seen & (1 << $bit) == 0);
+                seen |= 1 << $bit;
+            )*
+        };
+
         impl Groups {
             /// The group that a dynamic state of the API makes dynamic.
             pub fn of(state: vk::DynamicState) -> Groups {
@@ -412,7 +421,7 @@ state! {
         depth_clamp: bool = false,
     }
     /// Range that depth is clamped to.
-    50 DEPTH_CLAMP_RANGE [DEPTH_CLAMP_RANGE_EXT] {
+    51 DEPTH_CLAMP_RANGE [DEPTH_CLAMP_RANGE_EXT] {
         /// Smallest and largest depth where depth is clamped; those of the viewport when `None`.
         depth_clamp_range: Option<[f32; 2]> = None,
     }

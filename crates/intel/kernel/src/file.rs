@@ -158,17 +158,7 @@ impl File {
                 (args.aper_size, args.aper_available_size) = (APERTURE_BYTES, APERTURE_BYTES);
                 Ok(())
             }),
-            Ioctl::GemMadvise => with(arg, |args: &mut uapi::GemMadvise| {
-                let known = matches!(args.madv, uapi::MADV_WILLNEED | uapi::MADV_DONTNEED);
-                require(known, "no such advice")?;
-                let gem = self.open.core.gem(args.handle)?;
-                if args.madv == uapi::MADV_DONTNEED {
-                    buffer(&gem)?.memory.give_up();
-                }
-                // Pages are never purged.
-                args.retained = 1;
-                Ok(())
-            }),
+            Ioctl::GemMadvise => with(arg, |args| self.gem_madvise(args)),
             Ioctl::GemBusy => with(arg, |args: &mut uapi::GemBusy| {
                 let gem = self.open.core.gem(args.handle)?;
                 let class = uapi::ENGINE_CLASS_RENDER;
@@ -319,6 +309,18 @@ impl File {
         let end = offset.checked_add(size);
         require(end.is_some_and(|end| end <= gem.size()), "the range leaves the buffer")?;
         Ok((gem, offset as usize))
+    }
+
+    fn gem_madvise(&self, args: &mut uapi::GemMadvise) -> Result<(), Refusal> {
+        let known = matches!(args.madv, uapi::MADV_WILLNEED | uapi::MADV_DONTNEED);
+        require(known, "no such advice")?;
+        let gem = self.open.core.gem(args.handle)?;
+        if args.madv == uapi::MADV_DONTNEED {
+            buffer(&gem)?.memory.give_up();
+        }
+        // Pages are never purged.
+        args.retained = 1;
+        Ok(())
     }
 
     fn gem_pread(&self, user: &dyn UserMemory, args: &mut uapi::GemPread) -> Result<(), Refusal> {

@@ -27,7 +27,7 @@ impl HwFormat {
     #[must_use]
     pub fn is_opaque(self) -> bool {
         let order = (self.number & ORDER) as u64;
-        [Order::Rgb1, Order::Bgr1].iter().any(|o| o.raw() as u64 == order)
+        [Order::Rgb1, Order::Bgr1].iter().any(|o| o.raw() == order)
     }
 }
 
