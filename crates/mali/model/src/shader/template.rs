@@ -80,6 +80,43 @@ pub enum TemplateOp {
 }
 
 impl TemplateOp {
+    /// The number of sources.
+    pub fn sources(self) -> usize {
+        match self {
+            TemplateOp::Copy
+            | TemplateOp::AddFloatImmediate
+            | TemplateOp::AddIntImmediate
+            | TemplateOp::Reciprocal
+            | TemplateOp::Round
+            | TemplateOp::FromInt { .. }
+            | TemplateOp::ToInt { .. }
+            | TemplateOp::FromHalf
+            | TemplateOp::Extend { .. }
+            | TemplateOp::LoadLocal { .. }
+            | TemplateOp::StoreLocal { .. }
+            | TemplateOp::BranchZero => 1,
+            TemplateOp::AddFloat
+            | TemplateOp::Minimum
+            | TemplateOp::Maximum
+            | TemplateOp::AddInt
+            | TemplateOp::SubtractInt
+            | TemplateOp::MultiplyInt
+            | TemplateOp::JoinHalves
+            | TemplateOp::BranchCompare(_) => 2,
+            TemplateOp::MultiplyAdd
+            | TemplateOp::Shift { .. }
+            | TemplateOp::Compare(_)
+            | TemplateOp::Mux
+            | TemplateOp::JoinBytes => 3,
+            TemplateOp::Select(_) => 4,
+        }
+    }
+
+    /// Whether it is a branch.
+    pub fn branches(self) -> bool {
+        matches!(self, TemplateOp::BranchZero | TemplateOp::BranchCompare(_))
+    }
+
     /// The operation of an instruction.
     pub fn of(isa: Isa) -> Option<TemplateOp> {
         let shift = |left, logic| TemplateOp::Shift { left, logic };

@@ -4,7 +4,8 @@ use tepui_softgpu::{Protection, UnitMemory};
 
 use super::Port;
 #[cfg(target_arch = "x86_64")]
-use crate::warp::local::{LOCAL_WINDOW, LocalStorage, WORD};
+use crate::warp::local::LocalStorage;
+use crate::warp::local::{LOCAL_WINDOW, WORD};
 use crate::warp::row::{ALL, LANES, Row};
 
 /// Limit on the distance between the first and the last byte of a warp.
