@@ -15,7 +15,7 @@ fn weight(second: f32, k: usize) -> f32 {
 /// The texels of a filter along three axes, of which those that the image does not have are [`Axis::ZERO`].
 ///
 /// # Errors
-/// Those of `texel`, which reads the channels at a column, row and slice.
+/// The errors of `texel`, which reads the channels at a column, row and slice.
 pub fn along_axes<E>(
     axes: [&Axis<1>; 3],
     border: [u32; 4],
@@ -42,7 +42,7 @@ pub fn along_axes<E>(
 /// The texels of a filter at a place on a cube's face of `size` texels a side, across its edges if necessary.
 ///
 /// # Errors
-/// Those of `texel`, which reads the channels of a texel of a face.
+/// The errors of `texel`, which reads the channels of a texel of a face.
 pub fn on_cube<U: TextureUnit, E>(
     place: [f32; 2],
     face: u32,

@@ -104,6 +104,7 @@ fn shape(c: &Context<'_>) -> Shape {
     }
 }
 
+/// The kind of primitives that draws of a topology make without other stages.
 fn of_topology(topology: vk::PrimitiveTopology) -> Shape {
     use vk::PrimitiveTopology as T;
     match topology {

@@ -97,7 +97,7 @@ pub(crate) struct KnownWeights {
     pub lanes: u16,
     /// Their position within pixels.
     within: [f32; 2],
-    /// Those of the second and third vertex.
+    /// Weights of the second and third vertex.
     rows: [[f32; LANES]; 2],
 }
 

@@ -112,7 +112,7 @@ impl TemplateOp {
         }
     }
 
-    /// Whether it is a branch.
+    /// The operation is a branch.
     pub fn branches(self) -> bool {
         matches!(self, TemplateOp::BranchZero | TemplateOp::BranchCompare(_))
     }
