@@ -30,7 +30,7 @@ pub struct Memory {
     file: Option<OwnedFd>,
     /// The pages are a client's own, and not unmapped with the block.
     borrowed: bool,
-    owner: Owner,
+    pub(crate) owner: Owner,
 }
 
 // SAFETY: the mapping lives as long as the value; the model and its clients share it the way a GPU
@@ -144,17 +144,6 @@ impl Memory {
     /// Size in bytes.
     pub fn size(&self) -> usize {
         self.size
-    }
-
-    /// A number of the contents' owner: of the block until [`Memory::give_up`], and another one after each. No two blocks have the same.
-    pub fn owner(&self) -> u64 {
-        self.owner.number()
-    }
-
-    /// Tells that the client does not need the contents any more (`MADV_DONTNEED` of the kernel interfaces): whoever uses the block
-    /// next is another owner, even if it reads the same bytes.
-    pub fn give_up(&self) {
-        self.owner.give_up();
     }
 
     /// Whether the host page at `offset` was ever touched. Memory starts without pages, all zero;

@@ -15,7 +15,7 @@ pub struct Memory {
     base: NonNull<u8>,
     size: usize,
     layout: Layout,
-    owner: Owner,
+    pub(crate) owner: Owner,
 }
 
 // SAFETY: the block lives as long as the value; accesses go through raw pointers.
@@ -49,17 +49,6 @@ impl Memory {
     /// Size in bytes.
     pub fn size(&self) -> usize {
         self.size
-    }
-
-    /// A number of the contents' owner: of the block until [`Memory::give_up`], and another one after each. No two blocks have the same.
-    pub fn owner(&self) -> u64 {
-        self.owner.number()
-    }
-
-    /// Tells that the client does not need the contents any more (`MADV_DONTNEED` of the kernel interfaces): whoever uses the block
-    /// next is another owner, even if it reads the same bytes.
-    pub fn give_up(&self) {
-        self.owner.give_up();
     }
 
     /// Whether the page at `offset` was ever touched. The heap does not tell: true for all of the
