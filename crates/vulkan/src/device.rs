@@ -10,6 +10,7 @@ use vulkanalia_sys::{self as vk, Handle};
 use crate::backend::{Backend, PhysicalInfo, QueueId, QueueRequest};
 use crate::cache;
 use crate::chain;
+use crate::descriptor::TexelBuffers;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::heap_usage::HeapUsage;
@@ -42,6 +43,8 @@ pub struct Device<B: Backend> {
     pub reductions: bool,
     /// Descriptors of images may be null.
     pub null_images: bool,
+    /// Texel buffers of descriptors that no object owns.
+    pub(crate) texel_buffers: TexelBuffers<B>,
     /// A submission failed; everything else does.
     pub lost: Arc<AtomicBool>,
     queues: Vec<Dispatchable<Queue<B>>>,
@@ -134,6 +137,7 @@ impl<B: Backend> Device<B> {
             custom_borders,
             reductions,
             null_images,
+            texel_buffers: TexelBuffers::default(),
             lost,
             queues,
             states: Mutex::default(),

@@ -98,6 +98,10 @@ macro_rules! device_commands {
             vkResetDescriptorPool<B>, vkAllocateDescriptorSets<B>, vkFreeDescriptorSets<B>,
             vkUpdateDescriptorSets<B>, vkCreateDescriptorUpdateTemplate<B>,
             vkDestroyDescriptorUpdateTemplate<B>, vkUpdateDescriptorSetWithTemplate<B>,
+            vkGetDescriptorSetLayoutSizeEXT<B>, vkGetDescriptorSetLayoutBindingOffsetEXT<B>, vkGetDescriptorEXT<B>,
+            vkCmdBindDescriptorBuffersEXT<B>, vkCmdSetDescriptorBufferOffsetsEXT<B>,
+            vkCmdSetDescriptorBufferOffsets2EXT<B>, vkCmdBindDescriptorBufferEmbeddedSamplersEXT<B>,
+            vkCmdBindDescriptorBufferEmbeddedSamplers2EXT<B>,
         }
         pipeline::{
             vkCreateShaderModule<B>, vkDestroyShaderModule<B>, vkCreatePipelineLayout<B>,

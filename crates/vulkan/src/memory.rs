@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::heap_usage::Counted;
-use crate::object::{get, handle, slice};
+use crate::object::{get, handle, maybe, slice};
 use crate::sparse_block::BLOCK_B;
 
 /// Device memory.
@@ -211,7 +211,14 @@ entry! {
 
     /// `vkFreeMemory`.
     fn vkFreeMemory<B: Backend>(device: vk::Device, memory: vk::DeviceMemory, callbacks: *const vk::AllocationCallbacks) {
-        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(memory.as_raw() as *mut Memory<B>) }
+        unsafe {
+            let d = Device::<B>::of(device);
+            if let Some(m) = maybe::<Memory<B>>(memory) {
+                let start = B::address(&m.inner);
+                d.texel_buffers.forget(start..start + B::size(&m.inner));
+            }
+            d.allocator(callbacks).destroy(memory.as_raw() as *mut Memory<B>)
+        }
     }
 
     /// `vkMapMemory`.
@@ -307,7 +314,13 @@ entry! {
 
     /// `vkDestroyBuffer`.
     fn vkDestroyBuffer<B: Backend>(device: vk::Device, buffer: vk::Buffer, callbacks: *const vk::AllocationCallbacks) {
-        unsafe { Device::<B>::of(device).allocator(callbacks).destroy(buffer.as_raw() as *mut Buffer<B>) }
+        unsafe {
+            let d = Device::<B>::of(device);
+            if let Some(b) = maybe::<Buffer<B>>(buffer).filter(|b| b.range.is_some()) {
+                d.texel_buffers.forget(b.address..b.address + b.size);
+            }
+            d.allocator(callbacks).destroy(buffer.as_raw() as *mut Buffer<B>)
+        }
     }
 
     /// `vkGetBufferMemoryRequirements`.

@@ -334,7 +334,7 @@ unsafe fn bind_in_state<B: Driver>(
 }
 
 /// Both bind points that shader stages name.
-fn points(stages: vk::ShaderStageFlags) -> Vec<vk::PipelineBindPoint> {
+pub(crate) fn points(stages: vk::ShaderStageFlags) -> Vec<vk::PipelineBindPoint> {
     let mut all = Vec::new();
     if stages.intersects(vk::ShaderStageFlags::ALL_GRAPHICS) {
         all.push(vk::PipelineBindPoint::GRAPHICS);

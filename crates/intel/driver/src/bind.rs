@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use tepui_intel_compiler::set_memory::sampled;
-use tepui_intel_compiler::{BindMap, Constant, SetBinding, Surface, bind};
+use tepui_intel_compiler::{BindMap, Constant, Descriptors, SetBinding, Surface, bind};
 use tepui_sysval::SystemValue;
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::{Error, Result};
@@ -34,20 +34,27 @@ pub const META_STATES_B: u32 = 2 * STATE_B as u32;
 pub fn placements(sets: &[Option<Arc<SetLayout<Intel>>>]) -> Vec<SetBinding> {
     let mut all = Vec::new();
     for (set, layout) in (0..).zip(sets) {
-        for (binding, b) in layout.iter().flat_map(|l| &l.bindings) {
+        let Some(layout) = layout else { continue };
+        for (binding, b) in &layout.bindings {
             let [at, ..] = b.offset;
             all.push(SetBinding {
                 set,
                 binding: *binding,
                 offset: match b.ty {
-                    // The bytes of a block follow its own record.
+                    // The bytes of a block follow its own record, if it has one.
                     DescriptorType::InlineUniformBlock => at + b.stride[0].next_multiple_of(16),
                     _ => at,
                 },
                 // Planes are elements of their own.
                 stride: b.stride[0] / b.planes.max(1),
-                // The record of a block is written with its set, and is not at the place of its bytes.
-                bindless: b.updates_after_bind && b.ty != DescriptorType::InlineUniformBlock,
+                descriptors: match b.ty {
+                    DescriptorType::InlineUniformBlock if layout.in_buffer => Descriptors::Block(b.count),
+                    // The record of a block is written with its set, and is not at the place of its bytes.
+                    DescriptorType::InlineUniformBlock => Descriptors::Tables,
+                    _ if b.updates_after_bind => Descriptors::Records,
+                    _ => Descriptors::Tables,
+                },
+                in_buffer: layout.in_buffer,
                 dynamic: if b.ty.is_dynamic() { b.count } else { 0 },
             });
         }

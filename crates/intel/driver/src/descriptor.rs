@@ -138,6 +138,10 @@ pub fn write(
             // The first state of the bindless ones is that of nothing.
             let all = MAX_PLANES as u32;
             (0..all * sizes(ty)[RECORDS] / 4).for_each(|k| word(4 * k, 0));
+            if ty.is_buffer() {
+                word(buffer::ADDRESS, space::NULL_BUFFER as u32);
+                word(buffer::ADDRESS + 4, (space::NULL_BUFFER >> 32) as u32);
+            }
             (0..all.max(2)).for_each(|k| put(k * STATE_B as u32, &null_state()));
         }
         &Descriptor::Buffer { address, size } => {

@@ -90,7 +90,7 @@ pub struct Device {
     uploads: [Mutex<UploadMemory>; 3],
     /// Scratch memory by stage and the logarithm of the KiB of a thread: threads of several stages run at once.
     scratch: Mutex<BTreeMap<(u8, u32), Arc<Scratch>>>,
-    /// A page that nothing reads: what post-sync writes that only order something write to, and a batch that ends at once.
+    /// A page of which nothing that is read is used: what post-sync writes that only order something write to, and a batch that ends at once.
     idle: Bo,
     /// A surface state of nothing: reads give zeros, writes are dropped.
     pub null_surface: Piece,
@@ -120,7 +120,9 @@ impl Device {
     /// When there is no memory.
     pub fn new(kernel: Arc<Kernel>) -> Result<Arc<Device>> {
         let limits = Limits { chunk_b: CHUNK_B, max_chunks: MAX_CHUNKS, max_large_b: MAX_LARGE_B };
+        // The first page of its window: null buffers are there.
         let idle = Bo::new(&kernel, 1, Window::Data)?;
+        debug_assert_eq!(idle.address, crate::space::NULL_BUFFER);
         idle.write(IDLE_BATCH, &MiBatchBufferEnd::default().pack().map_err(packet)?);
         idle.write(CONSTANT_COLOURS, &ConstantColours::bytes());
         let page_table = match kernel.chip.generation {

@@ -14,7 +14,7 @@ use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::graphics::pixel::MAX_SAMPLE_PLACE;
 use crate::shader::SUBGROUP_SIZE;
-use crate::states::UNIFORM_UNIT_B;
+use crate::states::{RECORDS, UNIFORM_UNIT_B, sizes};
 
 /// Driver ID. Only registered ones have names, and unregistered ones may be returned (Vulkan specification, "Physical Device
 /// Enumeration"): this one spells "TEPU".
@@ -105,6 +105,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_depth_clamp_zero_one", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
+    ("VK_EXT_descriptor_buffer", 1),
     ("VK_EXT_descriptor_indexing", 2),
     ("VK_EXT_dynamic_rendering_unused_attachments", 1),
     ("VK_EXT_extended_dynamic_state", 1),
@@ -481,6 +482,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceShaderClockFeaturesKHR { shader_subgroup_clock }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
             PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+            PhysicalDeviceDescriptorBufferFeaturesEXT { descriptor_buffer, descriptor_buffer_image_layout_ignored, descriptor_buffer_push_descriptors }
             PhysicalDeviceDepthClampControlFeaturesEXT { depth_clamp_control }
             PhysicalDeviceDepthClampZeroOneFeaturesKHR { depth_clamp_zero_one }
             PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
@@ -608,6 +610,7 @@ fn property_chain(chip: &Chip) -> Answers {
     let mut a = core.answers();
     // SAFETY: these structures hold no pointers.
     unsafe {
+        a.add(tepui_vulkan::descriptor::buffer_properties(|ty| sizes(ty)[RECORDS]));
         a.add(vk::PhysicalDeviceRobustness2PropertiesKHR {
             robust_storage_buffer_access_size_alignment: 4,
             robust_uniform_buffer_access_size_alignment: u64::from(UNIFORM_UNIT_B),

@@ -53,6 +53,9 @@ pub const CODE: u64 = 0x3_0000_0000;
 const SETS: u64 = 0x4_0000_0000;
 /// Start of all other buffers.
 const DATA: u64 = 0x5_0000_0000;
+/// Address of null buffers, of no bytes: that of the device's first page, since programs load from the beginning of a buffer what is out
+/// of its bounds, and drop it.
+pub const NULL_BUFFER: u64 = DATA;
 /// Share of those addresses, at the end, that can be requested again (`bufferDeviceAddressCaptureReplay`).
 const REPLAY_SHARE: u64 = 8;
 /// End of the addresses in use. Addresses with bit 47 have another canonical form, and units read past the end of buffers.

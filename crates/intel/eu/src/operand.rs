@@ -148,30 +148,33 @@ impl Source {
         matches!(src.location, Location::Direct { register: Register::Architecture(kind, _), .. } if kind == arf)
     }
 
-    /// Reads the row and applies the modifiers; `logic` inverts instead of negating.
+    /// Reads the row and applies the modifiers; `logic` inverts instead of negating. Channels that are not `enabled` have no address that
+    /// counts.
     ///
     /// Not inlined: there is one copy per type of arithmetic, not one per operation.
     #[inline(never)]
     pub fn load<T: Bank>(
         &self,
         memory: &[u8; TOTAL],
-        n: usize,
+        [n, enabled]: [u32; 2],
         logic: bool,
         mode: FloatMode,
         row: &mut Row<T>,
     ) -> Result<(), FaultKind> {
+        let channels = [n, enabled];
+        let n = n as usize;
         match self.ty {
-            Type::UB => self.gather::<u8, T>(memory, n, row)?,
-            Type::B => self.gather::<i8, T>(memory, n, row)?,
-            Type::UW | Type::UV => self.gather::<u16, T>(memory, n, row)?,
-            Type::W | Type::V => self.gather::<i16, T>(memory, n, row)?,
-            Type::UD => self.gather::<u32, T>(memory, n, row)?,
-            Type::D => self.gather::<i32, T>(memory, n, row)?,
-            Type::UQ => self.gather::<u64, T>(memory, n, row)?,
-            Type::Q => self.gather::<i64, T>(memory, n, row)?,
-            Type::HF => self.gather::<f16, T>(memory, n, row)?,
-            Type::F | Type::VF => self.gather::<f32, T>(memory, n, row)?,
-            Type::DF => self.gather::<f64, T>(memory, n, row)?,
+            Type::UB => self.gather::<u8, T>(memory, channels, row)?,
+            Type::B => self.gather::<i8, T>(memory, channels, row)?,
+            Type::UW | Type::UV => self.gather::<u16, T>(memory, channels, row)?,
+            Type::W | Type::V => self.gather::<i16, T>(memory, channels, row)?,
+            Type::UD => self.gather::<u32, T>(memory, channels, row)?,
+            Type::D => self.gather::<i32, T>(memory, channels, row)?,
+            Type::UQ => self.gather::<u64, T>(memory, channels, row)?,
+            Type::Q => self.gather::<i64, T>(memory, channels, row)?,
+            Type::HF => self.gather::<f16, T>(memory, channels, row)?,
+            Type::F | Type::VF => self.gather::<f32, T>(memory, channels, row)?,
+            Type::DF => self.gather::<f64, T>(memory, channels, row)?,
         }
         if self.abs {
             row[..n].iter_mut().for_each(|value| *value = value.absolute());
@@ -196,9 +199,17 @@ impl Source {
     fn gather<E: Element, T: Bank>(
         &self,
         memory: &[u8; TOTAL],
-        n: usize,
+        [n, enabled]: [u32; 2],
         row: &mut Row<T>,
     ) -> Result<(), FaultKind> {
+        let n = n as usize;
+        // What a channel that is not enabled reads is not used.
+        let at_address = |channel: usize, word: u8, offset: i16, further: i32| {
+            match address(memory, word, offset, further, E::BYTES) {
+                Err(_) if enabled >> channel & 1 == 0 => Ok(0),
+                at => at,
+            }
+        };
         let read = |at: usize| E::read(&memory[at..at + E::BYTES]).load::<T>();
         match &self.layout {
             Layout::Even { base, stride: 0 } => {
@@ -224,9 +235,8 @@ impl Source {
                 }
             }
             Layout::Indirect { word, offset, table } => {
-                for (value, at) in row[..n].iter_mut().zip(table.iter()) {
-                    let at = address(memory, *word, *offset, i32::from(*at), E::BYTES)?;
-                    *value = read(at);
+                for (i, (value, at)) in row[..n].iter_mut().zip(table.iter()).enumerate() {
+                    *value = read(at_address(i, *word, *offset, i32::from(*at))?);
                 }
             }
             Layout::PerRow { word, offset, width, stride } => {
@@ -234,7 +244,7 @@ impl Source {
                     let (line, column) = (i / usize::from(*width), i % usize::from(*width));
                     let word = (usize::from(*word) + line) as u8 & 15;
                     let column = i32::from(*stride) * column as i32;
-                    *value = read(address(memory, word, *offset, column, E::BYTES)?);
+                    *value = read(at_address(i, word, *offset, column)?);
                 }
             }
             Layout::Scalar(bits) => {

@@ -36,7 +36,8 @@ pub fn load<T: Bank>(t: &Thread, op: &Op, k: usize) -> Result<Row<T>, FaultKind>
     if T::IS_32 && op.direct[k] != DirectSource::No {
         load_direct(t, op, k, &mut row);
     } else {
-        op.src[k].load(&t.memory, usize::from(op.n), op.logic, t.float_mode(), &mut row)?;
+        let channels = [u32::from(op.n), t.enabled(op)];
+        op.src[k].load(&t.memory, channels, op.logic, t.float_mode(), &mut row)?;
     }
     Ok(row)
 }

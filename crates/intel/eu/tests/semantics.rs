@@ -536,6 +536,15 @@ fn indirect_operands() {
     // 1020 is -4.
     assert_eq!(dwords(&thread, 12, 1), [at(64)]);
     assert_eq!(dwords(&thread, 13, 9), [0, 9, 9, 9, 9, 9, 9, 9, 9]);
+    // Only channels that are enabled need addresses.
+    let thread = run(
+        "mov(8) a0<1>UW 4096UW { align1 WE_all 1Q };
+         mov(1) a0.2<1>UW 64UW { align1 WE_all 1N };
+         mov(8) g10<1>UD g[a0]<VxH,1,0>UD { align1 1Q };",
+        1 << 2,
+        |t| t.write_payload(2, &values),
+    );
+    assert_eq!(dwords(&thread, 10, 8), [0, 0, at(64), 0, 0, 0, 0, 0]);
     let outside = try_run(
         "mov(1) a0<1>UW 4096UW { align1 WE_all 1N };
          mov(1) g10<1>UD g[a0]<0,1,0>UD { align1 1N };",

@@ -11,6 +11,8 @@ use crate::state::{GraphicsState, Groups, MAX_VERTEX};
 
 /// Maximum number of bound descriptor sets.
 pub const MAX_SETS: usize = 8;
+/// Maximum number of bound descriptor buffers.
+pub const MAX_DESCRIPTOR_BUFFERS: usize = 32;
 /// Bytes of push constants.
 pub const MAX_PUSH: usize = 256;
 
@@ -19,6 +21,8 @@ pub const MAX_PUSH: usize = 256;
 pub struct BoundSet {
     /// GPU addresses of the set; 0 for none, for memory of the host, and for a set that is pushed.
     pub addresses: PerSetMemory<u64>,
+    /// Bytes of the set.
+    pub sizes: PerSetMemory<u32>,
     /// The set's memory as the host sees it; it may be written until the command buffer is submitted.
     pub host: PerSetMemory<HostBytes>,
     /// Address and size of each buffer with a dynamic offset, the offset added.
@@ -146,6 +150,8 @@ pub struct CommandState<B: Types> {
     pub graphics_sets: BindPoint,
     /// Sets of compute pipelines.
     pub compute_sets: BindPoint,
+    /// GPU addresses of the descriptor buffers that are bound.
+    pub(crate) descriptor_buffers: [u64; MAX_DESCRIPTOR_BUFFERS],
     /// Push constants.
     pub push: [u8; MAX_PUSH],
     /// Push constants changed since the driver last looked at graphics.
@@ -178,6 +184,7 @@ impl<B: Types> Default for CommandState<B> {
             compute: None,
             graphics_sets: BindPoint::default(),
             compute_sets: BindPoint::default(),
+            descriptor_buffers: [0; MAX_DESCRIPTOR_BUFFERS],
             push: [0; MAX_PUSH],
             push_changed: true,
             vertex_buffers: [VertexBuffer::default(); MAX_VERTEX],
@@ -206,6 +213,7 @@ impl<B: Types> CommandState<B> {
             compute: self.compute.clone(),
             graphics_sets: self.graphics_sets.clone(),
             compute_sets: self.compute_sets.clone(),
+            descriptor_buffers: self.descriptor_buffers,
             push: self.push,
             vertex_buffers: self.vertex_buffers,
             index: self.index,
@@ -314,10 +322,27 @@ impl<B: Types> CommandState<B> {
         let bind = self.sets(point);
         let Some(bound) = bind.sets.get_mut(n) else { return };
         (bound.addresses, bound.host) = (addresses, host);
+        bound.sizes = host.map(HostBytes::size);
         bound.dynamic.clear();
         bound.dynamic.extend(dynamic);
         bound.pushed.iter_mut().for_each(Vec::clear);
         bind.changed |= 1 << n;
+    }
+
+    /// Binds a set of a descriptor buffer: its address in the first kind of memory, and its bytes.
+    pub(crate) fn bind_buffer_set(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        n: usize,
+        address: u64,
+        sizes: PerSetMemory<u32>,
+    ) {
+        let mut addresses = PerSetMemory::default();
+        addresses[0] = address;
+        self.bind_set(point, n, addresses, PerSetMemory::default(), std::iter::empty());
+        if let Some(bound) = self.sets(point).sets.get_mut(n) {
+            bound.sizes = sizes;
+        }
     }
 
     /// Whether nothing of a draw is rasterised, since the stream that is selected is none of its own: stages other than geometry
@@ -345,6 +370,7 @@ impl<B: Types> CommandState<B> {
         bind.changed |= 1u32.checked_shl(set).unwrap_or(0);
         let set = bind.sets.get_mut(set as usize)?;
         (set.addresses, set.host) = Default::default();
+        set.sizes = sizes;
         for (bytes, size) in set.pushed.iter_mut().zip(sizes) {
             bytes.resize(size as usize, 0);
         }

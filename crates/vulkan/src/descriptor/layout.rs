@@ -77,7 +77,10 @@ pub struct SetLayout<B: Types> {
     pub dynamic: u32,
     /// Bytes are pushed into the command buffer.
     pub push: bool,
-    /// Initial bytes of a set that is pushed.
+    /// Sets are ranges of descriptor buffers: the application writes descriptors to memory, of the first kind alone, at any time before
+    /// commands that use them are executed.
+    pub in_buffer: bool,
+    /// Initial bytes of a set that is pushed, or that has embedded samplers.
     pub(super) fixed: Pushed,
     /// The last binding's count is given with each set.
     pub(super) variable: bool,
@@ -155,5 +158,6 @@ impl<'a> Iterator for Elements<'a> {
 impl<B: Types> Key for SetLayout<B> {
     fn add_to(&self, key: &mut Vec<u8>) {
         self.bindings.add_to(key);
+        self.in_buffer.add_to(key);
     }
 }

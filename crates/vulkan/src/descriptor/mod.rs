@@ -5,8 +5,9 @@
 //! bytes for each element as the family's driver wants. Buffers with dynamic offsets stand in the set as others do; what they are with
 //! their offsets is computed when the set is bound.
 //!
-//! [`kind`] has the kinds of descriptors, [`layout`] the layouts of sets, [`placement`] places bindings, [`pool`] has the memory, [`write`] fills it, [`push`] has what command buffers push.
+//! [`buffer`] has descriptor buffers, [`kind`] has the kinds of descriptors, [`layout`] the layouts of sets, [`placement`] places bindings, [`pool`] has the memory, [`write`] fills it, [`push`] has what command buffers push.
 
+mod buffer;
 mod copy;
 mod kind;
 mod layout;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
+pub(crate) use self::buffer::TexelBuffers;
+pub use self::buffer::*;
 pub use self::kind::DescriptorType;
 pub use self::layout::{Binding, SetLayout};
 pub use self::pool::{Pool, Set};

@@ -46,11 +46,25 @@ impl<B: Backend> SetLayout<B> {
             (slice(info.bindings, info.binding_count), flags)
         };
         let push = info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR);
+        let embedded =
+            info.flags.contains(vk::DescriptorSetLayoutCreateFlags::EMBEDDED_IMMUTABLE_SAMPLERS_EXT);
+        let buffer = vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
+        // SAFETY: the structure is the application's and valid.
+        let mutable = unsafe {
+            let lists: Option<&vk::MutableDescriptorTypeCreateInfoEXT> = chain::find(
+                info.next,
+                vk::StructureType::MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
+            );
+            lists.map_or(&[][..], |m| {
+                slice(m.mutable_descriptor_type_lists, m.mutable_descriptor_type_list_count)
+            })
+        };
         let mut layout = SetLayout {
             bindings: Vec::new(),
             size: [0; MAX_SET_MEMORY],
             dynamic: 0,
             push,
+            in_buffer: info.flags.contains(buffer) && !push && !embedded,
             fixed: Pushed::default(),
             variable: false,
             physical: physical.clone(),
@@ -66,8 +80,12 @@ impl<B: Backend> SetLayout<B> {
                 .is_some_and(|f| f.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
             // A binding without descriptors is not there, unless its count is given with each set.
             if list[k].descriptor_count > 0 || is_variable {
+                // SAFETY: a list of types is an array of its count.
+                let types = mutable.get(k).map_or(&[][..], |m| unsafe {
+                    slice(m.descriptor_types, m.descriptor_type_count)
+                });
                 // SAFETY: the structure is valid.
-                unsafe { layout.add(&list[k], own.unwrap_or_default(), &mut end)? };
+                unsafe { layout.add(&list[k], own.unwrap_or_default(), types, &mut end)? };
                 layout.variable |= is_variable;
             }
         }
@@ -76,17 +94,18 @@ impl<B: Backend> SetLayout<B> {
             return Err(Error::host_memory());
         }
         layout.size = end.map(|e| (e as u32).next_multiple_of(ALIGNMENT));
-        if push {
+        if push || embedded {
             layout.fixed = Pushed::fixed(&layout);
         }
         Ok(layout)
     }
 
-    /// Adds a binding after those before, which end at `end` in each kind of memory.
+    /// Adds a binding after those before, which end at `end` in each kind of memory; a mutable descriptor may be of any of `types`.
     unsafe fn add(
         &mut self,
         b: &vk::DescriptorSetLayoutBinding,
         flags: vk::DescriptorBindingFlags,
+        types: &[vk::DescriptorType],
         end: &mut PerSetMemory<u64>,
     ) -> Result<()> {
         if b.binding > MAX_BINDING {
@@ -109,10 +128,17 @@ impl<B: Backend> SetLayout<B> {
             conversions.clear();
         }
         let planes = planes.unwrap_or(1);
-        let stride = B::descriptor_sizes(&self.physical, ty).map(|size| size * planes);
+        let sizes = match self.in_buffer {
+            true => [size_in_buffer::<B>(&self.physical, ty, types)?, 0, 0],
+            false => B::descriptor_sizes(&self.physical, ty),
+        };
+        let stride = sizes.map(|size| size * planes);
         let mut offset = [0; MAX_SET_MEMORY];
         for ((offset, end), stride) in offset.iter_mut().zip(&mut *end).zip(stride) {
-            let alignment = stride.next_power_of_two().min(ALIGNMENT);
+            let alignment = match ty {
+                DescriptorType::InlineUniformBlock if self.in_buffer => INLINE_ALIGNMENT,
+                _ => stride.next_power_of_two().min(ALIGNMENT),
+            };
             *end = end.next_multiple_of(u64::from(alignment));
             *offset = u32::try_from(*end).map_err(|_| Error::host_memory())?;
         }
@@ -123,7 +149,8 @@ impl<B: Backend> SetLayout<B> {
             stride,
             planes,
             first_dynamic: self.dynamic,
-            updates_after_bind: flags.contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND),
+            updates_after_bind: self.in_buffer
+                || flags.contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND),
             partially_bound: flags.contains(vk::DescriptorBindingFlags::PARTIALLY_BOUND),
             samplers,
             sampler_keys,
@@ -141,4 +168,30 @@ impl<B: Backend> SetLayout<B> {
         self.bindings.push((b.binding, binding));
         Ok(())
     }
+}
+
+/// Alignment of the bytes of inline uniform blocks in descriptor buffers.
+const INLINE_ALIGNMENT: u32 = 16;
+
+/// Bytes of a descriptor in a descriptor buffer: of the largest of `types` for mutable ones. Inline blocks have none but their bytes.
+///
+/// # Errors
+/// When there are no such descriptors.
+fn size_in_buffer<B: Backend>(
+    physical: &B::Physical,
+    ty: DescriptorType,
+    types: &[vk::DescriptorType],
+) -> Result<u32> {
+    let size = |ty| B::descriptor_sizes(physical, ty)[0];
+    Ok(match ty {
+        DescriptorType::InlineUniformBlock => 0,
+        DescriptorType::Mutable => {
+            let mut largest = 0;
+            for &ty in types {
+                largest = size(DescriptorType::new(ty)?).max(largest);
+            }
+            largest
+        }
+        ty => size(ty),
+    })
 }

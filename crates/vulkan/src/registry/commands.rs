@@ -1,4 +1,4 @@
-//! Commands of Vulkan 1.4.359 that the driver has, by name.
+//! Commands of Vulkan 1.4.356 that the driver has, by name.
 //!
 //! Written by `tools/registry`. source: registry/vk.xml of Khronos' Vulkan-Headers
 
@@ -30,6 +30,9 @@ pub(super) static COMMANDS: &[Command] = &[
     Command { name: "vkCmdBeginRendering", of: "vkCmdBeginRendering", level: Level::Device, by: &[Version(1, 3)], codes: &[] },
     Command { name: "vkCmdBeginRenderingKHR", of: "vkCmdBeginRendering", level: Level::Device, by: &[Device("VK_KHR_dynamic_rendering")], codes: &[] },
     Command { name: "vkCmdBeginTransformFeedbackEXT", of: "vkCmdBeginTransformFeedbackEXT", level: Level::Device, by: &[Device("VK_EXT_transform_feedback")], codes: &[] },
+    Command { name: "vkCmdBindDescriptorBufferEmbeddedSamplers2EXT", of: "vkCmdBindDescriptorBufferEmbeddedSamplers2EXT", level: Level::Device, by: &[Device("VK_KHR_maintenance6")], codes: &[] },
+    Command { name: "vkCmdBindDescriptorBufferEmbeddedSamplersEXT", of: "vkCmdBindDescriptorBufferEmbeddedSamplersEXT", level: Level::Device, by: &[Device("VK_EXT_descriptor_buffer")], codes: &[] },
+    Command { name: "vkCmdBindDescriptorBuffersEXT", of: "vkCmdBindDescriptorBuffersEXT", level: Level::Device, by: &[Device("VK_EXT_descriptor_buffer")], codes: &[] },
     Command { name: "vkCmdBindDescriptorSets", of: "vkCmdBindDescriptorSets", level: Level::Device, by: &[Version(1, 0)], codes: &[] },
     Command { name: "vkCmdBindDescriptorSets2", of: "vkCmdBindDescriptorSets2", level: Level::Device, by: &[Version(1, 4)], codes: &[] },
     Command { name: "vkCmdBindDescriptorSets2KHR", of: "vkCmdBindDescriptorSets2", level: Level::Device, by: &[Device("VK_KHR_maintenance6")], codes: &[] },
@@ -149,6 +152,8 @@ pub(super) static COMMANDS: &[Command] = &[
     Command { name: "vkCmdSetDepthTestEnableEXT", of: "vkCmdSetDepthTestEnable", level: Level::Device, by: &[Device("VK_EXT_extended_dynamic_state"), Device("VK_EXT_shader_object")], codes: &[] },
     Command { name: "vkCmdSetDepthWriteEnable", of: "vkCmdSetDepthWriteEnable", level: Level::Device, by: &[Version(1, 3)], codes: &[] },
     Command { name: "vkCmdSetDepthWriteEnableEXT", of: "vkCmdSetDepthWriteEnable", level: Level::Device, by: &[Device("VK_EXT_extended_dynamic_state"), Device("VK_EXT_shader_object")], codes: &[] },
+    Command { name: "vkCmdSetDescriptorBufferOffsets2EXT", of: "vkCmdSetDescriptorBufferOffsets2EXT", level: Level::Device, by: &[Device("VK_KHR_maintenance6")], codes: &[] },
+    Command { name: "vkCmdSetDescriptorBufferOffsetsEXT", of: "vkCmdSetDescriptorBufferOffsetsEXT", level: Level::Device, by: &[Device("VK_EXT_descriptor_buffer")], codes: &[] },
     Command { name: "vkCmdSetDeviceMask", of: "vkCmdSetDeviceMask", level: Level::Device, by: &[Version(1, 1)], codes: &[] },
     Command { name: "vkCmdSetDeviceMaskKHR", of: "vkCmdSetDeviceMask", level: Level::Device, by: &[Device("VK_KHR_device_group")], codes: &[] },
     Command { name: "vkCmdSetEvent", of: "vkCmdSetEvent", level: Level::Device, by: &[Version(1, 0)], codes: &[] },
@@ -310,6 +315,9 @@ pub(super) static COMMANDS: &[Command] = &[
     Command { name: "vkGetBufferOpaqueCaptureAddressKHR", of: "vkGetBufferOpaqueCaptureAddress", level: Level::Device, by: &[Device("VK_KHR_buffer_device_address")], codes: &[] },
     Command { name: "vkGetCalibratedTimestampsEXT", of: "vkGetCalibratedTimestampsKHR", level: Level::Device, by: &[Device("VK_EXT_calibrated_timestamps")], codes: &[-1, -2, -13, -1000011001] },
     Command { name: "vkGetCalibratedTimestampsKHR", of: "vkGetCalibratedTimestampsKHR", level: Level::Device, by: &[Device("VK_KHR_calibrated_timestamps")], codes: &[-1, -2, -13, -1000011001] },
+    Command { name: "vkGetDescriptorEXT", of: "vkGetDescriptorEXT", level: Level::Device, by: &[Device("VK_EXT_descriptor_buffer")], codes: &[] },
+    Command { name: "vkGetDescriptorSetLayoutBindingOffsetEXT", of: "vkGetDescriptorSetLayoutBindingOffsetEXT", level: Level::Device, by: &[Device("VK_EXT_descriptor_buffer")], codes: &[] },
+    Command { name: "vkGetDescriptorSetLayoutSizeEXT", of: "vkGetDescriptorSetLayoutSizeEXT", level: Level::Device, by: &[Device("VK_EXT_descriptor_buffer")], codes: &[] },
     Command { name: "vkGetDescriptorSetLayoutSupport", of: "vkGetDescriptorSetLayoutSupport", level: Level::Device, by: &[Version(1, 1)], codes: &[] },
     Command { name: "vkGetDescriptorSetLayoutSupportKHR", of: "vkGetDescriptorSetLayoutSupport", level: Level::Device, by: &[Device("VK_KHR_maintenance3")], codes: &[] },
     Command { name: "vkGetDeviceBufferMemoryRequirements", of: "vkGetDeviceBufferMemoryRequirements", level: Level::Device, by: &[Version(1, 3)], codes: &[] },

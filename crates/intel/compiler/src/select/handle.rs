@@ -6,7 +6,7 @@ use super::{Comp, Select, Source};
 use crate::bind::{Constant, Sampler, Surface, View, descriptor_of};
 use crate::error::{Error, Result};
 use crate::mir::{Message, MessageEffect, Operand};
-use crate::set_memory::{SetBinding, buffer, sampled, storage};
+use crate::set_memory::{Descriptors, SetBinding, buffer, sampled, storage};
 use tepui_intel_isa::descriptor::{self, STATELESS_NON_COHERENT};
 use tepui_intel_isa::message::DataOp1;
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty};
@@ -44,7 +44,7 @@ impl Select<'_> {
     /// The element of a binding, if the binding table has an entry for it.
     fn entry_of(&self, res: Res, index: Value) -> Option<u32> {
         let r = &self.s.resources[res];
-        let bindless = self.map.placed(r.set, r.binding).is_some_and(|placed| placed.bindless);
+        let bindless = self.map.placed(r.set, r.binding).is_some_and(|p| p.is_bindless());
         self.s.as_const(index).filter(|_| !bindless).map(|element| element as u32)
     }
 
@@ -103,27 +103,26 @@ impl Select<'_> {
         let (res, index) = self.descriptor(i, handle)?;
         let placed = self.placed(i, res)?;
         let bytes = placed.stride;
-        let [low, high] = [false, true].map(|high| {
-            self.map.dword(Constant::SetAddress(placed.set, high)).map_or(Comp::Undef, Comp::Fixed)
-        });
+        let set = self.set_address(&placed);
         let immediate =
             |n: u32| Source { operand: Operand::immediate(Ty::UD, n.into()), val: None };
-        // A set does not cross a multiple of 4 GiB.
         let first = placed.offset.wrapping_add(at);
-        let low = self.source(low, Ty::UD);
-        let sum = match self.comp(index, 0) {
-            Comp::Const(k) => {
-                let at = immediate(first.wrapping_add(k.wrapping_mul(bytes)));
-                self.def(op(Opcode::Add), Ty::UD, &[low, at])
-            }
+        let offset = match self.comp(index, 0) {
+            Comp::Const(k) => Comp::Const(first.wrapping_add(k.wrapping_mul(bytes))),
             c => {
                 let x = self.source(c, Ty::UD);
                 let shift = immediate(bytes.trailing_zeros());
                 let x = self.def(op(Opcode::Shl), Ty::UD, &[x, shift]);
                 let x = self.read(x, Ty::UD);
-                let sum = self.def(op(Opcode::Add), Ty::UD, &[x, low]);
-                let sum = self.read(sum, Ty::UD);
-                self.def(op(Opcode::Add), Ty::UD, &[sum, immediate(first)])
+                Comp::Val(self.def(op(Opcode::Add), Ty::UD, &[x, immediate(first)]))
+            }
+        };
+        let address = match placed.in_buffer {
+            true => self.far_by(set, offset),
+            // The set does not cross a multiple of 4 GiB.
+            false => {
+                let [low, offset] = [set[0], offset].map(|c| self.source(c, Ty::UD));
+                [Comp::Val(self.def(op(Opcode::Add), Ty::UD, &[low, offset])), set[1]]
             }
         };
         let width = self.message_width();
@@ -133,10 +132,26 @@ impl Select<'_> {
             effect: MessageEffect::Pure,
             ..Message::new(Sfid::DataCache1, control, width, [2, 0, dwords])
         };
-        let words = self.respond(message, &[Payload::Address([Comp::Val(sum), high])]);
+        let words = self.respond(message, &[Payload::Address(address)]);
         match self.is_uniform(self.comp(index, 0)) {
             true => Ok(words.into_iter().map(|c| self.first(c, Ty::UD)).collect()),
             false => Ok(words),
+        }
+    }
+
+    /// The address of the memory of a binding's set.
+    fn set_address(&self, placed: &SetBinding) -> [Comp; 2] {
+        [false, true].map(|high| {
+            self.map.dword(Constant::SetAddress(placed.set, high)).map_or(Comp::Undef, Comp::Fixed)
+        })
+    }
+
+    /// The bytes of a buffer in set memory.
+    pub(super) fn buffer_size(&mut self, i: ir::Inst, handle: Value) -> Result<Comp> {
+        let (res, _) = self.descriptor(i, handle)?;
+        match self.placed(i, res)?.descriptors {
+            Descriptors::Block(bytes) => Ok(Comp::Const(bytes)),
+            _ => Ok(self.record(i, handle, buffer::SIZE, 1)?[0]),
         }
     }
 
@@ -144,6 +159,9 @@ impl Select<'_> {
     pub(super) fn buffer_address(&mut self, i: ir::Inst, handle: Value) -> Result<[Comp; 2]> {
         let (res, index) = self.descriptor(i, handle)?;
         let placed = self.placed(i, res)?;
+        if let Descriptors::Block(_) = placed.descriptors {
+            return Ok(self.far_by(self.set_address(&placed), Comp::Const(placed.offset)));
+        }
         let words = self.record(i, handle, buffer::ADDRESS, 2)?;
         let address = [words[0], words[1]];
         if placed.dynamic == 0 {
