@@ -94,6 +94,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_depth_clamp_zero_one", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
+    ("VK_EXT_descriptor_buffer", 1),
     ("VK_EXT_descriptor_indexing", 2),
     ("VK_EXT_dynamic_rendering_unused_attachments", 1),
     ("VK_EXT_extended_dynamic_state", 1),
@@ -442,6 +443,7 @@ fn feature_chain() -> Answers {
         PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
         PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
         PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+        PhysicalDeviceDescriptorBufferFeaturesEXT { descriptor_buffer, descriptor_buffer_image_layout_ignored, descriptor_buffer_push_descriptors }
         PhysicalDeviceDepthClampControlFeaturesEXT { depth_clamp_control }
         PhysicalDeviceDepthClampZeroOneFeaturesKHR { depth_clamp_zero_one }
         PhysicalDeviceProvokingVertexFeaturesEXT {
@@ -630,6 +632,7 @@ fn property_chain(chip: &Chip) -> Answers {
             shader_module_identifier_algorithm_uuid: uuid,
             ..Default::default()
         });
+        a.add(tepui_vulkan::descriptor::buffer_properties(crate::descriptor::size));
         a.add(vk::PhysicalDeviceMaintenance7PropertiesKHR {
             separate_depth_stencil_attachment_access: TRUE,
             max_descriptor_set_total_uniform_buffers_dynamic: MAX_DYNAMIC,

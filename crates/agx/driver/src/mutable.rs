@@ -2,7 +2,7 @@
 //!
 //! Programs find the buffers of a binding [`BUFFER_B`] bytes apart. Elements of a mutable binding have
 //! room for images, and are [`ROW_B`](tepui_agx_compiler::descriptor::ROW_B) bytes apart, so that the number of a buffer among them
-//! counts that many buffers.
+//! counts that many buffers. In descriptor buffers, bindings of which all elements are buffers have no such room.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ pub const BUFFER_B: u32 = 16;
 pub fn run(s: &mut Shader, sets: &[Option<Arc<SetLayout<Agx>>>]) -> bool {
     let is_mutable = |set: u32, binding: u32| {
         let set = sets.get(set as usize)?.as_ref()?;
-        Some(set.binding(binding)?.ty == DescriptorType::Mutable)
+        let b = set.binding(binding)?;
+        Some(b.ty == DescriptorType::Mutable && b.stride[0] == ROW_B)
     };
     let resources: Vec<bool> = s
         .resources

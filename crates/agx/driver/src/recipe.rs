@@ -31,7 +31,7 @@ impl Places {
     /// The locations for set layouts.
     pub fn new(sets: &[Option<Arc<SetLayout<Agx>>>]) -> Places {
         let place = |(n, b): &(u32, tepui_vulkan::descriptor::Binding)| {
-            let dynamic = b.ty.is_dynamic().then_some(b.first_dynamic);
+            let dynamic = b.is_dynamic.then_some(b.first_dynamic);
             (*n, Place { offset: b.offset[0], stride: b.stride[0] / b.planes, dynamic })
         };
         let set = |s: &Option<Arc<SetLayout<Agx>>>| {

@@ -191,7 +191,7 @@ impl BindMap {
     fn add_record(&mut self, s: &Shader, res: Res, index: Value) {
         let r = &s.resources[res];
         let Some(placed) = self.placed(r.set, r.binding) else { return };
-        if s.as_const(index).is_some() && !placed.is_bindless() {
+        if s.as_const(index).is_some() && !placed.bindless {
             return;
         }
         [false, true].into_iter().for_each(|high| self.add(Constant::SetAddress(r.set, high)));
@@ -276,7 +276,7 @@ impl BindMap {
         let (res, index) = descriptor_of(s, handle)?;
         let r = &s.resources[res];
         let element = s.as_const(index)? as u32;
-        if self.placed(r.set, r.binding).is_some_and(|p| p.is_bindless()) {
+        if self.placed(r.set, r.binding).is_some_and(|p| p.bindless) {
             return None;
         }
         self.surface(Surface::Buffer { set: r.set, binding: r.binding, element })

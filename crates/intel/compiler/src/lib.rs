@@ -49,7 +49,7 @@ pub use bind::{BindMap, Constant, Sampler, Surface, View};
 pub use error::{Error, Result};
 pub use options::Options;
 pub use patch::PatchInterface;
-pub use set_memory::{Descriptors, SetBinding};
+pub use set_memory::SetBinding;
 pub use stage::{FragmentState, StageInfo, Variant};
 pub use stats::Stats;
 
@@ -249,7 +249,7 @@ fn by_address(s: &Shader, i: Inst, sets: &[SetBinding]) -> bool {
         return false;
     };
     let r = &s.resources[res];
-    let bindless = |p: &SetBinding| (p.set, p.binding) == (r.set, r.binding) && p.is_bindless();
+    let bindless = |p: &SetBinding| (p.set, p.binding) == (r.set, r.binding) && p.bindless;
     s.as_const(index).is_none() || sets.iter().any(bindless)
 }
 

@@ -3,7 +3,7 @@
 //! A descriptor whose index is known when compiling is an entry of the binding table or of the sampler table
 //! ([`crate::BindMap`]), which the driver fills when it records a draw or dispatch. All others are read from the memory
 //! of their set: those of arrays that are indexed at run time, and those of bindings that may change after recording
-//! ([`Descriptors::Records`]). The address of a set is a constant of the program ([`crate::Constant::SetAddress`]); a set
+//! ([`SetBinding::bindless`]). The address of a set is a constant of the program ([`crate::Constant::SetAddress`]); a set
 //! lies within 4 GiB that begin at a multiple of 4 GiB, unless it is in a descriptor buffer.
 //!
 //! Records of a binding follow each other. Handles of surfaces are what the extended descriptor of a message takes:
@@ -62,17 +62,6 @@ pub const fn record_bytes(kind: ResKind) -> u32 {
     }
 }
 
-/// How programs find the descriptors of a binding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Descriptors {
-    /// By entries of tables where their index is known when compiling, by their records elsewhere.
-    Tables,
-    /// By their records: they may be updated after the command that uses them was recorded. Buffers with dynamic offsets never are.
-    Records,
-    /// There are none: the bytes of the binding are those of an inline uniform block, so many.
-    Block(u32),
-}
-
 /// The placement of a binding in the memory of its set, by the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SetBinding {
@@ -85,21 +74,14 @@ pub struct SetBinding {
     /// Bytes from the record of an element to that of the next, a power of two: at least [`record_bytes`], more where descriptors
     /// of several kinds have the binding.
     pub stride: u32,
-    /// How programs find the descriptors.
-    pub descriptors: Descriptors,
+    /// Whether all accesses read the record: the descriptors may be updated after the command that uses them was
+    /// recorded. Inline uniform blocks and buffers with dynamic offsets never are.
+    pub bindless: bool,
     /// The set is in a descriptor buffer, which may cross a multiple of 4 GiB.
     pub in_buffer: bool,
     /// Number of buffers to whose addresses dynamic offsets are added ([`crate::Constant::DynamicOffset`]): all descriptors of the
     /// binding, or 0. Shaders may declare arrays without a size.
     pub dynamic: u32,
-}
-
-impl SetBinding {
-    /// Whether no table has the descriptors.
-    #[must_use]
-    pub fn is_bindless(&self) -> bool {
-        self.descriptors != Descriptors::Tables
-    }
 }
 
 /// Places the bindings that a shader declares, in the order of their numbers: what a program is compiled for when no
@@ -127,7 +109,7 @@ pub fn placement(s: &Shader) -> Vec<SetBinding> {
                     binding,
                     offset,
                     stride,
-                    descriptors: Descriptors::Tables,
+                    bindless: false,
                     in_buffer: false,
                     dynamic: 0,
                 });

@@ -3,7 +3,7 @@
 use tepui_intel_bare::{Bindings, Machine};
 use tepui_intel_chips::chip;
 use tepui_intel_compiler::set_memory::placement;
-use tepui_intel_compiler::{Constant, Descriptors, Options, compile};
+use tepui_intel_compiler::{Constant, Options, compile};
 use tepui_intel_isa::Generation;
 use tepui_ir::interp::{Group, Memory, run};
 
@@ -34,10 +34,7 @@ fn check(text: &str, bindless: &[u32]) {
     run(&s, &group, &mut want, 1 << 20).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let mut sets = placement(&s);
     for placed in &mut sets {
-        placed.descriptors = match bindless.contains(&placed.binding) {
-            true => Descriptors::Records,
-            false => Descriptors::Tables,
-        };
+        placed.bindless = bindless.contains(&placed.binding);
     }
     for generation in [Generation::Gen9, Generation::Gen12] {
         for (width, in_buffer) in [(8, false), (16, false), (32, false), (8, true), (16, true)] {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use tepui_intel_compiler::set_memory::sampled;
-use tepui_intel_compiler::{BindMap, Constant, Descriptors, SetBinding, Surface, bind};
+use tepui_intel_compiler::{BindMap, Constant, SetBinding, Surface, bind};
 use tepui_sysval::SystemValue;
 use tepui_vulkan::descriptor::{DescriptorType, SetLayout};
 use tepui_vulkan::{Error, Result};
@@ -47,13 +47,8 @@ pub fn placements(sets: &[Option<Arc<SetLayout<Intel>>>]) -> Vec<SetBinding> {
                 },
                 // Planes are elements of their own.
                 stride: b.stride[0] / b.planes.max(1),
-                descriptors: match b.ty {
-                    DescriptorType::InlineUniformBlock if layout.in_buffer => Descriptors::Block(b.count),
-                    // The record of a block is written with its set, and is not at the place of its bytes.
-                    DescriptorType::InlineUniformBlock => Descriptors::Tables,
-                    _ if b.updates_after_bind => Descriptors::Records,
-                    _ => Descriptors::Tables,
-                },
+                // The record of a block is written with its set, and is not at the place of its bytes.
+                bindless: b.updates_after_bind && b.ty != DescriptorType::InlineUniformBlock,
                 in_buffer: layout.in_buffer,
                 dynamic: if b.ty.is_dynamic() { b.count } else { 0 },
             });
@@ -158,7 +153,9 @@ pub struct Places {
 
 /// A descriptor of a set layout.
 struct Found {
-    ty: DescriptorType,
+    is_dynamic: bool,
+    /// A uniform buffer.
+    uniform: bool,
     set: u8,
     /// First byte of its record and of its surface states.
     record: u32,
@@ -172,15 +169,22 @@ fn find(sets: Sets<'_>, set: u32, binding: u32, element: u32) -> Option<Found> {
         Sets::Layouts(layouts) => layouts,
         Sets::Meta => {
             let (record, states) = (META_RECORD_B * binding, META_STATES_B * binding);
-            let ty = DescriptorType::CombinedImageSampler;
-            return Some(Found { ty, set: 0, record, states, dynamic: 0 });
+            let (is_dynamic, uniform) = (false, false);
+            return Some(Found { is_dynamic, uniform, set: 0, record, states, dynamic: 0 });
         }
     };
     let layout = layouts.get(set as usize)?.as_ref()?;
     let b = layout.binding(binding)?;
     let [record, states, _] =
         [0, 1, 2].map(|k| b.offset[k] + element * b.stride[k] / b.planes.max(1));
-    Some(Found { ty: b.ty, set: set as u8, record, states, dynamic: b.first_dynamic + element })
+    Some(Found {
+        is_dynamic: b.is_dynamic,
+        uniform: b.ty != DescriptorType::StorageBufferDynamic,
+        set: set as u8,
+        record,
+        states,
+        dynamic: b.first_dynamic + element,
+    })
 }
 
 impl Places {
@@ -233,7 +237,7 @@ impl Places {
 
 fn buffer(sets: Sets<'_>, set: u32, binding: u32, element: u32) -> Buffer {
     match find(sets, set, binding, element) {
-        Some(d) if d.ty.is_dynamic() => Buffer::Dynamic { set: d.set, index: d.dynamic },
+        Some(d) if d.is_dynamic => Buffer::Dynamic { set: d.set, index: d.dynamic },
         Some(d) => Buffer::Record { set: d.set, offset: d.record },
         None => Buffer::Null,
     }
@@ -250,11 +254,9 @@ fn entry(sets: Sets<'_>, surface: &Surface) -> Entry {
         }
     };
     match found {
-        Some(d) if d.ty.is_dynamic() => Entry::Dynamic {
-            set: d.set,
-            index: d.dynamic,
-            uniform: d.ty == DescriptorType::UniformBufferDynamic,
-        },
+        Some(d) if d.is_dynamic => {
+            Entry::Dynamic { set: d.set, index: d.dynamic, uniform: d.uniform }
+        }
         Some(d) => Entry::Set { set: d.set, offset: d.states + state },
         None => Entry::Null,
     }

@@ -130,7 +130,13 @@ pub fn copy(t: &mut Thread, op: &Op) -> Done {
     macro_rules! elements {
         ($t:ty, $bank:ty) => {{
             let mut row = [<$bank>::default(); CHANNELS];
-            op.src[0].load::<$bank>(&t.memory, [n as u32, t.enabled(op)], false, FloatMode(!0), &mut row)?;
+            op.src[0].load::<$bank>(
+                &t.memory,
+                [n as u32, t.enabled(op)],
+                false,
+                FloatMode(!0),
+                &mut row,
+            )?;
             let row = row.map(|value| value as $t);
             op.dst.scatter(&mut t.memory, &row, n, mask)
         }};

@@ -204,11 +204,15 @@ impl Source {
     ) -> Result<(), FaultKind> {
         let n = n as usize;
         // What a channel that is not enabled reads is not used.
-        let at_address = |channel: usize, word: u8, offset: i16, further: i32| {
-            match address(memory, word, offset, further, E::BYTES) {
-                Err(_) if enabled >> channel & 1 == 0 => Ok(0),
-                at => at,
-            }
+        let at_address = |channel: usize, word: u8, offset: i16, further: i32| match address(
+            memory,
+            word,
+            offset,
+            further,
+            E::BYTES,
+        ) {
+            Err(_) if enabled >> channel & 1 == 0 => Ok(0),
+            at => at,
         };
         let read = |at: usize| E::read(&memory[at..at + E::BYTES]).load::<T>();
         match &self.layout {

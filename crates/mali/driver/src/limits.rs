@@ -117,6 +117,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_depth_clamp_zero_one", 1),
     ("VK_EXT_depth_clip_control", 1),
     ("VK_EXT_depth_clip_enable", 1),
+    ("VK_EXT_descriptor_buffer", 1),
     ("VK_EXT_descriptor_indexing", 2),
     ("VK_EXT_dynamic_rendering_unused_attachments", 1),
     ("VK_EXT_extended_dynamic_state", 1),
@@ -505,6 +506,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceColorWriteEnableFeaturesEXT { color_write_enable }
             PhysicalDeviceDepthClipEnableFeaturesEXT { depth_clip_enable }
             PhysicalDeviceDepthClipControlFeaturesEXT { depth_clip_control }
+            PhysicalDeviceDescriptorBufferFeaturesEXT { descriptor_buffer, descriptor_buffer_image_layout_ignored, descriptor_buffer_push_descriptors }
             PhysicalDeviceDepthClampControlFeaturesEXT { depth_clamp_control }
             PhysicalDeviceDepthClampZeroOneFeaturesKHR { depth_clamp_zero_one }
             PhysicalDeviceProvokingVertexFeaturesEXT { provoking_vertex_last }
@@ -641,6 +643,7 @@ fn property_chain(chip: &Chip) -> Answers {
             max_multi_draw_count: MAX_INDIRECT_DRAWS,
             ..Default::default()
         });
+        a.add(tepui_vulkan::descriptor::buffer_properties(|ty| crate::descriptor::sizes(ty)[0]));
         a.add(vk::PhysicalDeviceMaintenance7PropertiesKHR {
             max_descriptor_set_total_uniform_buffers_dynamic: MAX_DYNAMIC,
             max_descriptor_set_total_storage_buffers_dynamic: MAX_DYNAMIC,

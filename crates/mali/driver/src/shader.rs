@@ -44,7 +44,7 @@ pub fn placement(sets: &[Option<Arc<SetLayout<Mali>>>]) -> (Layout, Dynamic) {
         let Some(own) = own else { continue };
         for (binding, b) in &own.bindings {
             let (set, binding) = (number as u32, *binding);
-            layout.bindings.push(match b.ty.is_dynamic() {
+            layout.bindings.push(match b.is_dynamic {
                 true => Binding {
                     set,
                     binding,

@@ -24,8 +24,8 @@ use crate::render_pass::RenderPass;
 use crate::table::Table;
 pub use pool::*;
 pub use state::{
-    BindPoint, Bound, BoundSet, CommandState, IndexBuffer, MAX_DESCRIPTOR_BUFFERS, MAX_PUSH, MAX_SETS,
-    VertexBuffer,
+    BindPoint, Bound, BoundSet, CommandState, IndexBuffer, MAX_DESCRIPTOR_BUFFERS, MAX_PUSH,
+    MAX_SETS, VertexBuffer,
 };
 
 /// The render pass that a command buffer is in.

@@ -25,7 +25,7 @@ pub struct BoundSet {
     pub sizes: PerSetMemory<u32>,
     /// The set's memory as the host sees it; it may be written until the command buffer is submitted.
     pub host: PerSetMemory<HostBytes>,
-    /// Address and size of each buffer with a dynamic offset, the offset added.
+    /// Address and size of each buffer with a dynamic offset, the offset added, and of each inline block in a descriptor buffer.
     pub dynamic: Vec<(u64, u32)>,
     /// Bytes of a set that is pushed, by kind of memory.
     pub pushed: PerSetMemory<Vec<u8>>,
@@ -329,17 +329,18 @@ impl<B: Types> CommandState<B> {
         bind.changed |= 1 << n;
     }
 
-    /// Binds a set of a descriptor buffer: its address in the first kind of memory, and its bytes.
+    /// Binds a set of a descriptor buffer: its address in the first kind of memory, its bytes, and its inline blocks.
     pub(crate) fn bind_buffer_set(
         &mut self,
         point: vk::PipelineBindPoint,
         n: usize,
         address: u64,
         sizes: PerSetMemory<u32>,
+        blocks: impl Iterator<Item = (u64, u32)>,
     ) {
         let mut addresses = PerSetMemory::default();
         addresses[0] = address;
-        self.bind_set(point, n, addresses, PerSetMemory::default(), std::iter::empty());
+        self.bind_set(point, n, addresses, PerSetMemory::default(), blocks);
         if let Some(bound) = self.sets(point).sets.get_mut(n) {
             bound.sizes = sizes;
         }

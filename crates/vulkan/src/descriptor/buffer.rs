@@ -1,15 +1,12 @@
 //! Descriptor buffers (`VK_EXT_descriptor_buffer`): memory of the application's with descriptors, which it writes by itself.
 //!
 //! Descriptors are those of the first kind of a set's memory, and a set is an address: programs find everything else from there. The
-//! bytes of a descriptor name views and samplers, whose objects live as long as it is used; texel buffers are described by an address, a
-//! size and a format alone, so that the device keeps a view of each, until the memory that it is of is freed.
+//! bytes of a descriptor name views and samplers, whose objects live as long as it is used; the device has those of texel buffers
+//! ([`super::texels`]).
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tepui_format::Format;
 use vulkanalia_sys as vk;
 
 use super::kind::DescriptorType;
@@ -41,8 +38,7 @@ pub fn buffer_properties(
 ) -> vk::PhysicalDeviceDescriptorBufferPropertiesEXT {
     use DescriptorType as D;
     let size = |ty| size(ty) as usize;
-    let [uniform_texels, storage_texels] =
-        [D::UniformTexelBuffer, D::StorageTexelBuffer].map(size);
+    let [uniform_texels, storage_texels] = [D::UniformTexelBuffer, D::StorageTexelBuffer].map(size);
     let [uniform, storage] = [D::UniformBuffer, D::StorageBuffer].map(size);
     vk::PhysicalDeviceDescriptorBufferPropertiesEXT {
         combined_image_sampler_descriptor_single_array: vk::TRUE,
@@ -76,54 +72,6 @@ pub fn buffer_properties(
     }
 }
 
-/// Address, bytes and format of a texel buffer.
-type Texels = (u64, u64, Format);
-
-/// Views of the texel buffers of descriptors, which no object of the application's owns.
-pub(crate) struct TexelBuffers<B: Backend>(Mutex<BTreeMap<(u64, u64), Vec<(Format, B::BufferView)>>>);
-
-impl<B: Backend> Default for TexelBuffers<B> {
-    fn default() -> Self {
-        TexelBuffers(Mutex::default())
-    }
-}
-
-impl<B: Backend> TexelBuffers<B> {
-    /// Calls `body` with the view of a texel buffer, which is made if there is none.
-    fn with(
-        &self,
-        device: &Arc<B::Device>,
-        texels: Texels,
-        body: impl FnOnce(&B::BufferView),
-    ) -> Result<()> {
-        let (address, size, format) = texels;
-        let mut views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let views = views.entry((address, size)).or_default();
-        let known = views.iter().position(|(f, _)| *f == format);
-        let known = match known {
-            Some(known) => known,
-            None => {
-                views.push((format, B::buffer_view(device, format, address, size)?));
-                views.len() - 1
-            }
-        };
-        body(&views[known].1);
-        Ok(())
-    }
-
-    /// Forgets the views of addresses that are nothing's any more.
-    pub(crate) fn forget(&self, addresses: Range<u64>) {
-        let mut views = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if views.is_empty() {
-            return;
-        }
-        // Views of no bytes do not exist, so these are before all of an address.
-        let [start, end] = [addresses.start, addresses.end].map(|at| (at, 0));
-        let mut gone = views.split_off(&start);
-        views.append(&mut gone.split_off(&end));
-    }
-}
-
 /// Writes the descriptor that a structure describes.
 unsafe fn get_descriptor<B: Backend>(
     d: &Device<B>,
@@ -132,6 +80,13 @@ unsafe fn get_descriptor<B: Backend>(
 ) {
     use DescriptorType as D;
     let Ok(ty) = DescriptorType::new(info.type_) else { return };
+    // A descriptor for each plane, all of them whole.
+    let size = B::descriptor_sizes(&d.physical, ty)[0].max(1) as usize;
+    let whole = bytes.len() / size * size;
+    let bytes = &mut bytes[..whole];
+    if bytes.is_empty() {
+        return;
+    }
     let mut write = |descriptor: &Descriptor<'_, B>| {
         B::write_descriptor(&d.physical, ty, descriptor, [&mut *bytes, &mut [], &mut []]);
     };
@@ -155,9 +110,9 @@ unsafe fn get_descriptor<B: Backend>(
             }
             D::UniformTexelBuffer | D::StorageTexelBuffer => {
                 let texels = info.data.uniform_texel_buffer.as_ref().filter(|a| a.address != 0);
-                let texels = texels.map(|a| Ok((a.address, a.range, format_of(a.format)?)));
-                let written = texels.map(|texels: Result<Texels>| {
-                    d.texel_buffers.with(&d.inner, texels?, |view| {
+                let written = texels.map(|a| -> Result<()> {
+                    let texels = (a.address, a.range, format_of(a.format)?);
+                    d.texel_buffers.with(&d.inner, texels, |view| {
                         write(&Descriptor::BufferView(view));
                     })
                 });
@@ -190,21 +145,19 @@ fn set_offsets<B: Driver>(
     indices: &[u32],
     offsets: &[u64],
 ) {
-    let sets = (first as usize..MAX_SETS).zip(indices.iter().zip(offsets));
-    let list: Vec<_> = sets
-        .map(|(n, (&index, &offset))| {
-            let layout = layout.sets.get(n).and_then(Option::as_ref);
-            (n, index as usize, offset, layout.map_or_else(Default::default, |l| l.size))
-        })
-        .collect();
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record_with("vkCmdSetDescriptorBufferOffsetsEXT", &list, move |c, list| {
-        for &(n, index, offset, sizes) in list {
-            let start = c.state.descriptor_buffers.get(index).copied().unwrap_or(0);
-            c.state.bind_buffer_set(point, n, start + offset, sizes);
-        }
-        Ok(())
-    });
+    let c = unsafe { of::<B>(buffer) };
+    for (n, (&index, &offset)) in (first as usize..MAX_SETS).zip(indices.iter().zip(offsets)) {
+        let Some(Some(layout)) = layout.sets.get(n) else { continue };
+        let layout: Arc<SetLayout<B>> = layout.clone();
+        c.record("vkCmdSetDescriptorBufferOffsetsEXT", move |c| {
+            let start = c.state.descriptor_buffers.get(index as usize).copied().unwrap_or(0);
+            let at = start + offset;
+            let blocks = layout.blocks().map(|(first, size)| (at + u64::from(first), size));
+            c.state.bind_buffer_set(point, n, at, layout.size, blocks);
+            Ok(())
+        });
+    }
 }
 
 /// Binds the samplers that a set layout embeds.

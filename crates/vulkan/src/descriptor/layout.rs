@@ -26,7 +26,10 @@ pub struct Binding {
     pub stride: PerSetMemory<u32>,
     /// Descriptors of an element: one for each plane when a sampler has a Y′CbCr conversion.
     pub planes: u32,
-    /// Number of its first dynamic offset in the set.
+    /// Its buffers are in the list of [`BoundSet::dynamic`](crate::command::BoundSet::dynamic): they take dynamic offsets, or are an inline
+    /// block of a descriptor buffer.
+    pub is_dynamic: bool,
+    /// Number of its first buffer in that list.
     pub first_dynamic: u32,
     /// Descriptors may be written after commands that use them have been recorded.
     pub updates_after_bind: bool,
@@ -43,7 +46,7 @@ pub struct Binding {
 structures! {
     // The samplers' handles differ from process to process: their keys stand for them.
     Binding {
-        ty, count, offset, stride, planes, first_dynamic, updates_after_bind, partially_bound, sampler_keys, conversions; samplers
+        ty, count, offset, stride, planes, is_dynamic, first_dynamic, updates_after_bind, partially_bound, sampler_keys, conversions; samplers
     }
 }
 
@@ -73,7 +76,7 @@ pub struct SetLayout<B: Types> {
     pub bindings: Vec<(u32, Binding)>,
     /// Bytes of a set in each kind of memory.
     pub size: PerSetMemory<u32>,
-    /// Dynamic offsets.
+    /// Buffers in the list of [`BoundSet::dynamic`](crate::command::BoundSet::dynamic).
     pub dynamic: u32,
     /// Bytes are pushed into the command buffer.
     pub push: bool,
@@ -93,6 +96,12 @@ impl<B: Types> SetLayout<B> {
     pub fn binding(&self, n: u32) -> Option<&Binding> {
         let k = self.bindings.binary_search_by_key(&n, |b| b.0).ok()?;
         Some(&self.bindings[k].1)
+    }
+
+    /// First byte and bytes of each inline block of a set in a descriptor buffer.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (u32, u32)> {
+        let blocks = self.bindings.iter().filter(|(_, b)| b.is_dynamic);
+        blocks.map(|(_, b)| (b.data(), b.count))
     }
 
     /// Bytes of a set whose last binding has `count` elements; none if it would be too large.

@@ -5,7 +5,7 @@
 //! bytes for each element as the family's driver wants. Buffers with dynamic offsets stand in the set as others do; what they are with
 //! their offsets is computed when the set is bound.
 //!
-//! [`buffer`] has descriptor buffers, [`kind`] has the kinds of descriptors, [`layout`] the layouts of sets, [`placement`] places bindings, [`pool`] has the memory, [`write`] fills it, [`push`] has what command buffers push.
+//! [`buffer`] and [`texels`] have descriptor buffers, [`kind`] has the kinds of descriptors, [`layout`] the layouts of sets, [`placement`] places bindings, [`pool`] has the memory, [`write`] fills it, [`push`] has what command buffers push.
 
 mod buffer;
 mod copy;
@@ -14,18 +14,19 @@ mod layout;
 mod placement;
 mod pool;
 mod push;
+mod texels;
 mod write;
 
 use std::sync::Arc;
 
 use vulkanalia_sys::{self as vk, Handle};
 
-pub(crate) use self::buffer::TexelBuffers;
 pub use self::buffer::*;
 pub use self::kind::DescriptorType;
 pub use self::layout::{Binding, SetLayout};
 pub use self::pool::{Pool, Set};
 pub use self::push::Pushed;
+pub(crate) use self::texels::TexelBuffers;
 pub use self::write::{Template, Writer};
 use crate::backend::Backend;
 use crate::chain;

@@ -46,15 +46,14 @@ impl<B: Backend> SetLayout<B> {
             (slice(info.bindings, info.binding_count), flags)
         };
         let push = info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR);
-        let embedded =
-            info.flags.contains(vk::DescriptorSetLayoutCreateFlags::EMBEDDED_IMMUTABLE_SAMPLERS_EXT);
+        let embedded = info
+            .flags
+            .contains(vk::DescriptorSetLayoutCreateFlags::EMBEDDED_IMMUTABLE_SAMPLERS_EXT);
         let buffer = vk::DescriptorSetLayoutCreateFlags::DESCRIPTOR_BUFFER_EXT;
         // SAFETY: the structure is the application's and valid.
         let mutable = unsafe {
-            let lists: Option<&vk::MutableDescriptorTypeCreateInfoEXT> = chain::find(
-                info.next,
-                vk::StructureType::MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
-            );
+            let lists: Option<&vk::MutableDescriptorTypeCreateInfoEXT> =
+                chain::find(info.next, vk::StructureType::MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT);
             lists.map_or(&[][..], |m| {
                 slice(m.mutable_descriptor_type_lists, m.mutable_descriptor_type_list_count)
             })
@@ -128,6 +127,7 @@ impl<B: Backend> SetLayout<B> {
             conversions.clear();
         }
         let planes = planes.unwrap_or(1);
+        let is_block = self.in_buffer && ty == DescriptorType::InlineUniformBlock;
         let sizes = match self.in_buffer {
             true => [size_in_buffer::<B>(&self.physical, ty, types)?, 0, 0],
             false => B::descriptor_sizes(&self.physical, ty),
@@ -135,9 +135,9 @@ impl<B: Backend> SetLayout<B> {
         let stride = sizes.map(|size| size * planes);
         let mut offset = [0; MAX_SET_MEMORY];
         for ((offset, end), stride) in offset.iter_mut().zip(&mut *end).zip(stride) {
-            let alignment = match ty {
-                DescriptorType::InlineUniformBlock if self.in_buffer => INLINE_ALIGNMENT,
-                _ => stride.next_power_of_two().min(ALIGNMENT),
+            let alignment = match is_block {
+                true => INLINE_ALIGNMENT,
+                false => stride.next_power_of_two().min(ALIGNMENT),
             };
             *end = end.next_multiple_of(u64::from(alignment));
             *offset = u32::try_from(*end).map_err(|_| Error::host_memory())?;
@@ -148,6 +148,7 @@ impl<B: Backend> SetLayout<B> {
             offset,
             stride,
             planes,
+            is_dynamic: ty.is_dynamic() || is_block,
             first_dynamic: self.dynamic,
             updates_after_bind: self.in_buffer
                 || flags.contains(vk::DescriptorBindingFlags::UPDATE_AFTER_BIND),
@@ -162,9 +163,11 @@ impl<B: Backend> SetLayout<B> {
                 return Err(Error::host_memory());
             }
         }
-        if ty.is_dynamic() {
-            self.dynamic += b.descriptor_count;
-        }
+        self.dynamic += match is_block {
+            true => 1,
+            false if ty.is_dynamic() => b.descriptor_count,
+            false => 0,
+        };
         self.bindings.push((b.binding, binding));
         Ok(())
     }

@@ -207,6 +207,7 @@ fn each_field_of_bindings_and_samplers_changes_their_key() {
         offset: [0, 16, 4],
         stride: [32, 4, 8],
         planes: 2,
+        is_dynamic: false,
         first_dynamic: 0,
         updates_after_bind: false,
         partially_bound: false,

@@ -16,6 +16,7 @@ mod compression;
 mod control;
 mod convert;
 mod copy;
+mod descriptor_buffers;
 mod draws;
 mod exact;
 mod expanded;
@@ -71,6 +72,7 @@ pub fn all() -> Vec<Case> {
         codecs::cases(),
         ycbcr::cases(),
         geometry::cases(),
+        descriptor_buffers::cases(),
         draws::cases(),
         many::cases(),
         one_state::cases(),

@@ -123,22 +123,26 @@ impl<'a> KernelBuilder<'a> {
 
     /// Makes the pipeline and fills the descriptor set.
     pub fn build(self) -> Result<Kernel> {
+        let set_layout = self.descriptors.layout(self.gpu, vk::ShaderStageFlags::COMPUTE)?;
+        let kernel = self.build_for(&[set_layout])?;
+        Ok(Kernel { set: self.descriptors.set(self.gpu, set_layout)?, ..kernel })
+    }
+
+    /// Makes the pipeline for sets of these layouts, without a set.
+    pub fn build_for(&self, set_layouts: &[vk::DescriptorSetLayout]) -> Result<Kernel> {
         let gpu = self.gpu;
-        let set_layout = self.descriptors.layout(gpu, vk::ShaderStageFlags::COMPUTE)?;
-        let set_layouts = [set_layout];
         let push = [vk::PushConstantRange::default()
             .stage_flags(vk::ShaderStageFlags::COMPUTE)
             .size(self.push_bytes)];
         let create = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(&set_layouts)
+            .set_layouts(set_layouts)
             .push_constant_ranges(if self.push_bytes == 0 { &[] } else { &push });
         // SAFETY: the set layout is live.
         let layout = unsafe { gpu.device.create_pipeline_layout(&create, None) }
             .during("vkCreatePipelineLayout")?;
         gpu.keep(Destroyable::PipelineLayout(layout));
         let pipeline = self.pipeline(layout)?;
-        let set = self.descriptors.set(gpu, set_layout)?;
-        Ok(Kernel { pipeline, layout, set })
+        Ok(Kernel { pipeline, layout, set: vk::DescriptorSet::null() })
     }
 
     fn pipeline(&self, layout: vk::PipelineLayout) -> Result<vk::Pipeline> {

@@ -83,8 +83,13 @@ impl Gpu {
 
     /// A buffer that nothing was written to.
     pub fn empty(&self, len_bytes: usize) -> Result<Buffer> {
+        self.empty_for(len_bytes, vk::BufferUsageFlags::empty())
+    }
+
+    /// A buffer that nothing was written to, with further usage.
+    pub fn empty_for(&self, len_bytes: usize, more: vk::BufferUsageFlags) -> Result<Buffer> {
         let len_bytes = len_bytes as u64;
-        let mut usage = USAGE;
+        let mut usage = USAGE | more;
         if self.require(ash::ext::conditional_rendering::NAME).is_ok() {
             usage |= vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT;
         }

@@ -5,6 +5,7 @@
 //! until the [`Gpu`] is dropped, and are destroyed then.
 
 mod commands;
+mod descriptor_buffers;
 mod descriptors;
 mod graphics;
 mod image;
@@ -22,6 +23,7 @@ use std::ffi::CStr;
 use ash::{Device, Entry, Instance, ext, khr, vk};
 
 pub use commands::Commands;
+pub use descriptor_buffers::LayoutBinding;
 pub use descriptors::Bind;
 pub use graphics::{Attachment, Graphics, Layouts, Pass, Rendered};
 pub use image::{Image, ImageSpec, SamplerSpec, Shape, Transfer, ViewSpec};
@@ -140,6 +142,7 @@ const EXTENSIONS: &[&CStr] = &[
     khr::dynamic_rendering_local_read::NAME,
     ext::dynamic_rendering_unused_attachments::NAME,
     ext::mutable_descriptor_type::NAME,
+    ext::descriptor_buffer::NAME,
     ext::shader_module_identifier::NAME,
     ext::shader_object::NAME,
     ext::attachment_feedback_loop_layout::NAME,
@@ -342,6 +345,7 @@ impl Gpu {
         let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default();
         let mut feedback_loop =
             vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT::default();
+        let mut descriptor_buffer = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default();
         let mut clock = vk::PhysicalDeviceShaderClockFeaturesKHR::default();
         let mut clamp_control = later::DepthClampControlFeatures::default();
         // Used twice: to query the features, and to enable them.
@@ -383,6 +387,7 @@ impl Gpu {
                     has(khr::dynamic_rendering_local_read::NAME) => local_read,
                     has(ext::dynamic_rendering_unused_attachments::NAME) => unused,
                     has(ext::mutable_descriptor_type::NAME) => mutable,
+                    has(ext::descriptor_buffer::NAME) => descriptor_buffer,
                     has(ext::shader_module_identifier::NAME) => identifier,
                     has(ext::shader_object::NAME) => objects,
                     has(ext::attachment_feedback_loop_layout::NAME) => feedback_loop,

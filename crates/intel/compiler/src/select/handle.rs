@@ -6,7 +6,7 @@ use super::{Comp, Select, Source};
 use crate::bind::{Constant, Sampler, Surface, View, descriptor_of};
 use crate::error::{Error, Result};
 use crate::mir::{Message, MessageEffect, Operand};
-use crate::set_memory::{Descriptors, SetBinding, buffer, sampled, storage};
+use crate::set_memory::{SetBinding, buffer, sampled, storage};
 use tepui_intel_isa::descriptor::{self, STATELESS_NON_COHERENT};
 use tepui_intel_isa::message::DataOp1;
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty};
@@ -44,7 +44,7 @@ impl Select<'_> {
     /// The element of a binding, if the binding table has an entry for it.
     fn entry_of(&self, res: Res, index: Value) -> Option<u32> {
         let r = &self.s.resources[res];
-        let bindless = self.map.placed(r.set, r.binding).is_some_and(|p| p.is_bindless());
+        let bindless = self.map.placed(r.set, r.binding).is_some_and(|placed| placed.bindless);
         self.s.as_const(index).filter(|_| !bindless).map(|element| element as u32)
     }
 
@@ -103,7 +103,9 @@ impl Select<'_> {
         let (res, index) = self.descriptor(i, handle)?;
         let placed = self.placed(i, res)?;
         let bytes = placed.stride;
-        let set = self.set_address(&placed);
+        let set = [false, true].map(|high| {
+            self.map.dword(Constant::SetAddress(placed.set, high)).map_or(Comp::Undef, Comp::Fixed)
+        });
         let immediate =
             |n: u32| Source { operand: Operand::immediate(Ty::UD, n.into()), val: None };
         let first = placed.offset.wrapping_add(at);
@@ -139,29 +141,10 @@ impl Select<'_> {
         }
     }
 
-    /// The address of the memory of a binding's set.
-    fn set_address(&self, placed: &SetBinding) -> [Comp; 2] {
-        [false, true].map(|high| {
-            self.map.dword(Constant::SetAddress(placed.set, high)).map_or(Comp::Undef, Comp::Fixed)
-        })
-    }
-
-    /// The bytes of a buffer in set memory.
-    pub(super) fn buffer_size(&mut self, i: ir::Inst, handle: Value) -> Result<Comp> {
-        let (res, _) = self.descriptor(i, handle)?;
-        match self.placed(i, res)?.descriptors {
-            Descriptors::Block(bytes) => Ok(Comp::Const(bytes)),
-            _ => Ok(self.record(i, handle, buffer::SIZE, 1)?[0]),
-        }
-    }
-
     /// The address of a buffer in set memory, with its dynamic offset if it has one.
     pub(super) fn buffer_address(&mut self, i: ir::Inst, handle: Value) -> Result<[Comp; 2]> {
         let (res, index) = self.descriptor(i, handle)?;
         let placed = self.placed(i, res)?;
-        if let Descriptors::Block(_) = placed.descriptors {
-            return Ok(self.far_by(self.set_address(&placed), Comp::Const(placed.offset)));
-        }
         let words = self.record(i, handle, buffer::ADDRESS, 2)?;
         let address = [words[0], words[1]];
         if placed.dynamic == 0 {

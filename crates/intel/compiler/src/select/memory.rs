@@ -8,6 +8,7 @@ use super::{Comp, Select, Source};
 use crate::bind::{Constant, Surface};
 use crate::error::Result;
 use crate::mir::{self, Header, Inst, Message, MessageEffect, Operand};
+use crate::set_memory::buffer;
 use tepui_intel_isa::descriptor::{self, LOCAL, STATELESS_NON_COHERENT};
 use tepui_intel_isa::message::{AtomicOp as Atomic, DataOp0, DataOp1, FloatAtomicOp};
 use tepui_intel_isa::{Condition, Opcode, Sfid, Type as Ty};
@@ -79,7 +80,7 @@ impl Select<'_> {
                         let at = self.map.dword(Constant::BufferSize(index));
                         at.map_or(Comp::Undef, Comp::Fixed)
                     }
-                    None => self.buffer_size(i, s.arg(i, 0))?,
+                    None => self.record(i, s.arg(i, 0), buffer::SIZE, 1)?[0],
                 };
                 self.set(s.result(i), &[size]);
                 Ok(true)

@@ -53,9 +53,7 @@ impl Inputs<'_> {
         if !bound.pushed[0].is_empty() {
             return Some((self.pushed[set], bound.pushed[0].len() as u64));
         }
-        // SAFETY: the set lives while commands are recorded with it; its descriptors are not read here.
-        let bytes = unsafe { bound.host[0].bytes() };
-        (bound.addresses[0] != 0).then_some((bound.addresses[0], bytes.len() as u64))
+        (bound.addresses[0] != 0).then_some((bound.addresses[0], u64::from(bound.sizes[0])))
     }
 }
 
