@@ -44,6 +44,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_calibrated_timestamps", 2),
     ("VK_EXT_host_query_reset", 1),
     ("VK_EXT_memory_budget", 1),
+    ("VK_EXT_nested_command_buffer", 1),
     ("VK_EXT_pipeline_creation_cache_control", 3),
     ("VK_EXT_pipeline_creation_feedback", 1),
     ("VK_EXT_private_data", 1),
@@ -56,6 +57,10 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_GOOGLE_hlsl_functionality1", 1),
     ("VK_GOOGLE_user_type", 1),
 ];
+
+/// Maximum number of levels of secondary command buffers that execute others. Each takes a frame of the stack where the primary one
+/// encodes their commands.
+const MAX_NESTING: u32 = 256;
 
 /// Features that belong to [`EXTENSIONS`].
 fn features() -> Answers {
@@ -88,6 +93,12 @@ fn features() -> Answers {
             pipeline_binaries: TRUE,
             ..Default::default()
         });
+        all.add(vk::PhysicalDeviceNestedCommandBufferFeaturesEXT {
+            nested_command_buffer: TRUE,
+            nested_command_buffer_rendering: TRUE,
+            nested_command_buffer_simultaneous_use: TRUE,
+            ..Default::default()
+        });
         all.add(vk::PhysicalDeviceShaderModuleIdentifierFeaturesEXT {
             shader_module_identifier: TRUE,
             ..Default::default()
@@ -113,8 +124,14 @@ pub fn join(family: &PhysicalInfo) -> PhysicalInfo {
     info.extensions.extend(EXTENSIONS);
     info.feature_chain.join(&features());
     // All binaries are the application's, and as they are.
-    // SAFETY: a structure of truth values.
-    unsafe { info.property_chain.add(vk::PhysicalDevicePipelineBinaryPropertiesKHR::default()) };
+    // SAFETY: structures of truth values and numbers.
+    unsafe {
+        info.property_chain.add(vk::PhysicalDevicePipelineBinaryPropertiesKHR::default());
+        info.property_chain.add(vk::PhysicalDeviceNestedCommandBufferPropertiesEXT {
+            max_command_buffer_nesting_level: MAX_NESTING,
+            ..Default::default()
+        });
+    }
     crate::wsi::offer(&mut info);
     info
 }

@@ -28,6 +28,38 @@ fn secondary_command_buffers_run_as_often_as_they_are_executed() {
 }
 
 #[test]
+fn secondary_command_buffers_execute_others() {
+    let gpu = Gpu::new();
+    let (buffer, memory) = gpu.buffer(64, 0);
+    let pool = gpu.pool(0);
+    let mut inner: Option<vk::CommandBuffer> = None;
+    // Each fills a word, executes the one before twice, and fills another.
+    for level in 0..3 {
+        let own = gpu.command_buffer(pool, vk::CommandBufferLevel::SECONDARY);
+        gpu.record(own, |c| {
+            let fill = |c, value| {
+                call!(gpu.i, PFN_vkCmdFillBuffer, vkCmdFillBuffer(c, buffer, 0, 4, value));
+            };
+            fill(c, 2 * level);
+            if let Some(inner) = inner {
+                let twice = [inner; 2];
+                call!(gpu.i, PFN_vkCmdExecuteCommands, vkCmdExecuteCommands(c, 2, twice.as_ptr()));
+            }
+            fill(c, 2 * level + 1);
+        });
+        inner = Some(own);
+    }
+    let outer = inner.expect("there are three");
+    let log = gpu.run((0, 0), |c| {
+        call!(gpu.i, PFN_vkCmdExecuteCommands, vkCmdExecuteCommands(c, 1, &outer));
+    });
+    let filled: String = log[1..].iter().filter_map(|l| l.chars().last()).collect();
+    assert_eq!(filled, "42010132010135");
+    gpu.destroy_pool(pool);
+    gpu.destroy_buffer((buffer, memory));
+}
+
+#[test]
 fn copies_and_updates_reach_memory() {
     let gpu = Gpu::new();
     let (from, to) = (gpu.buffer(64, 0), gpu.buffer(64, 0));
