@@ -49,8 +49,8 @@ fn defined_programs_are_silent() {
     let chosen: Vec<&str> = all
         .iter()
         .map(String::as_str)
-        // The driver does not refuse an address that is taken, so that the case fails.
-        .filter(|&name| name != "memory/capture_replay")
+        // The driver does not refuse an address that is taken, and reads null buffers, so that these cases fail.
+        .filter(|name| !["memory/capture_replay", "memory/descriptor_buffer_null"].contains(name))
         .filter(|name| groups.iter().any(|group| name.starts_with(group)))
         .step_by(7)
         .collect();

@@ -142,7 +142,6 @@ const EXTENSIONS: &[&CStr] = &[
     khr::dynamic_rendering_local_read::NAME,
     ext::dynamic_rendering_unused_attachments::NAME,
     ext::mutable_descriptor_type::NAME,
-    ext::descriptor_buffer::NAME,
     ext::shader_module_identifier::NAME,
     ext::shader_object::NAME,
     ext::attachment_feedback_loop_layout::NAME,
@@ -243,10 +242,16 @@ impl Gpu {
         Self::open_with(wanted, Robustness::Off, &[])
     }
 
+    /// Opens such a device with descriptor buffers, for which drivers do everything else differently.
+    pub fn open_with_descriptor_buffers(wanted: &str) -> Result<Gpu> {
+        let all = [EXTENSIONS, &[ext::descriptor_buffer::NAME]].concat();
+        Self::open_with(wanted, Robustness::Off, &all)
+    }
+
     fn open_with(
         wanted: &str,
         robustness: Robustness,
-        wanted_extensions: &'static [&'static CStr],
+        wanted_extensions: &[&'static CStr],
     ) -> Result<Gpu> {
         // SAFETY: the library that is loaded is the Vulkan loader, whose entry points these are.
         let entry = unsafe { Entry::load()? };
@@ -274,7 +279,7 @@ impl Gpu {
         instance: Instance,
         wanted: &str,
         robustness: Robustness,
-        wanted_extensions: &'static [&'static CStr],
+        wanted_extensions: &[&'static CStr],
     ) -> Result<Gpu> {
         let (physical, name) = Self::find(&instance, wanted)?;
 
@@ -503,7 +508,7 @@ impl Gpu {
     fn extensions(
         instance: &Instance,
         physical: vk::PhysicalDevice,
-        wanted: &'static [&'static CStr],
+        wanted: &[&'static CStr],
     ) -> Result<Vec<&'static CStr>> {
         // SAFETY: `physical` is this instance's.
         let offered = unsafe { instance.enumerate_device_extension_properties(physical) }
