@@ -357,8 +357,13 @@ fn push_constants<B: Driver>(buffer: vk::CommandBuffer, offset: u32, data: &[u8]
     });
 }
 
-/// Pushes the descriptors that `fill` writes: they are made now, and merged into the set when the command runs.
-fn push_set<B: Driver>(
+/// The name by which commands that push descriptors are announced.
+const PUSH: &str = "vkCmdPushDescriptorSet";
+
+/// Pushes the descriptors that `fill` writes, and those that the layout fixes, by a command of this name: they are made now, and merged
+/// into the set when the command runs.
+pub(crate) fn push_set<B: Driver>(
+    name: &'static str,
     buffer: vk::CommandBuffer,
     point: vk::PipelineBindPoint,
     set: u32,
@@ -369,7 +374,7 @@ fn push_set<B: Driver>(
     let layout: Arc<SetLayout<B>> = layout.clone();
     let pushed = Pushed::new(&layout, fill);
     // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record("vkCmdPushDescriptorSet", move |c| {
+    unsafe { of::<B>(buffer) }.record(name, move |c| {
         if let Some(all) = c.state.pushed(point, set, layout.size) {
             pushed.put_into(all);
         }
@@ -421,7 +426,7 @@ entry! {
     fn vkCmdPushDescriptorSet<B: Driver>(buffer: vk::CommandBuffer, point: vk::PipelineBindPoint, layout: vk::PipelineLayout, set: u32, count: u32, writes: *const vk::WriteDescriptorSet) {
         unsafe {
             let writes = slice(writes, count);
-            push_set::<B>(buffer, point, set, get(layout), |w| {
+            push_set::<B>(PUSH, buffer, point, set, get(layout), |w| {
                 for one in writes {
                     w.update(one);
                 }
@@ -435,7 +440,7 @@ entry! {
             let i = &*info;
             let writes = slice(i.descriptor_writes, i.descriptor_write_count);
             for point in points(i.stage_flags) {
-                push_set::<B>(buffer, point, i.set, get(i.layout), |w| {
+                push_set::<B>(PUSH, buffer, point, i.set, get(i.layout), |w| {
                     for one in writes {
                         w.update(one);
                     }
@@ -448,7 +453,7 @@ entry! {
     fn vkCmdPushDescriptorSetWithTemplate<B: Driver>(buffer: vk::CommandBuffer, template: vk::DescriptorUpdateTemplate, layout: vk::PipelineLayout, set: u32, data: *const c_void) {
         unsafe {
             let t: &Template<B> = get(template);
-            push_set::<B>(buffer, t.point, set, get(layout), |w| w.template(t, data.cast()));
+            push_set::<B>(PUSH, buffer, t.point, set, get(layout), |w| w.template(t, data.cast()));
         }
     }
 
@@ -457,7 +462,7 @@ entry! {
         unsafe {
             let i = &*info;
             let t: &Template<B> = get(i.descriptor_update_template);
-            push_set::<B>(buffer, t.point, i.set, get(i.layout), |w| w.template(t, i.data.cast()));
+            push_set::<B>(PUSH, buffer, t.point, i.set, get(i.layout), |w| w.template(t, i.data.cast()));
         }
     }
 

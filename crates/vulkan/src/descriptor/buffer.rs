@@ -12,7 +12,7 @@ use vulkanalia_sys as vk;
 use super::kind::DescriptorType;
 use super::layout::SetLayout;
 use crate::backend::{Backend, Descriptor};
-use crate::command::{CommandBuffer, MAX_DESCRIPTOR_BUFFERS, MAX_SETS, of};
+use crate::command::{MAX_DESCRIPTOR_BUFFERS, MAX_SETS, of};
 use crate::device::Device;
 use crate::draws::Driver;
 use crate::entry;
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::image::{ImageView, Sampler, format_of};
 use crate::object::{get, maybe, slice};
 use crate::pipeline::PipelineLayout;
-use crate::record::points;
+use crate::record::{points, push_set};
 
 /// Alignment of sets in descriptor buffers in bytes.
 const SET_ALIGNMENT: u64 = 64;
@@ -167,16 +167,8 @@ fn bind_embedded<B: Driver>(
     layout: &PipelineLayout<B>,
     set: u32,
 ) {
-    let Some(Some(layout)) = layout.sets.get(set as usize) else { return };
-    let layout: Arc<SetLayout<B>> = layout.clone();
-    let bind = move |c: &mut CommandBuffer<B>| {
-        if let Some(all) = c.state.pushed(point, set, layout.size) {
-            layout.fixed.put_into(all);
-        }
-        Ok(())
-    };
-    // SAFETY: the handle is the entry point's.
-    unsafe { of::<B>(buffer) }.record("vkCmdBindDescriptorBufferEmbeddedSamplersEXT", bind);
+    let name = "vkCmdBindDescriptorBufferEmbeddedSamplersEXT";
+    push_set::<B>(name, buffer, point, set, layout, |_| {});
 }
 
 entry! {
