@@ -101,5 +101,6 @@ pub fn info() -> PhysicalInfo {
             SetMemory::Host,
         ],
         max_memory_bytes: 1 << 30,
+        shading_rates: &[],
     }
 }

@@ -235,6 +235,12 @@ entry! {
         set::<B>(buffer, "vkCmdSetSampleLocationsEXT", Groups::SAMPLE_LOCATIONS, move |s| s.sample_locations = places);
     }
 
+    /// `vkCmdSetFragmentShadingRateKHR`.
+    fn vkCmdSetFragmentShadingRateKHR<B: Driver>(buffer: vk::CommandBuffer, size: *const vk::Extent2D, _combine: *const vk::FragmentShadingRateCombinerOpKHR) {
+        let size = unsafe { state::fragment_size(*size) };
+        set::<B>(buffer, "vkCmdSetFragmentShadingRateKHR", Groups::SHADING_RATE, move |s| s.fragment_size = size);
+    }
+
     /// `vkCmdSetAlphaToCoverageEnableEXT`.
     fn vkCmdSetAlphaToCoverageEnableEXT<B: Driver>(buffer: vk::CommandBuffer, on: vk::Bool32) {
         set::<B>(buffer, "vkCmdSetAlphaToCoverageEnableEXT", Groups::ALPHA_TO_COVERAGE, move |s| s.alpha_to_coverage = on == vk::TRUE);

@@ -167,6 +167,7 @@ macro_rules! device_commands {
             vkCmdSetPatchControlPointsEXT<B>, vkCmdSetPolygonModeEXT<B>,
             vkCmdSetRasterizationSamplesEXT<B>, vkCmdSetSampleMaskEXT<B>,
             vkCmdSetSampleLocationsEnableEXT<B>, vkCmdSetSampleLocationsEXT<B>,
+            vkCmdSetFragmentShadingRateKHR<B>,
             vkCmdSetAlphaToCoverageEnableEXT<B>, vkCmdSetAlphaToOneEnableEXT<B>,
             vkCmdSetColorBlendEnableEXT<B>, vkCmdSetColorBlendEquationEXT<B>,
             vkCmdSetColorBlendAdvancedEXT<B>, vkCmdSetColorWriteMaskEXT<B>,
@@ -296,7 +297,8 @@ fn physical_commands() -> Vec<(&'static str, Function)> {
             vkGetPhysicalDeviceImageFormatProperties2, vkGetPhysicalDeviceExternalBufferProperties,
             vkGetPhysicalDeviceExternalSemaphoreProperties, vkGetPhysicalDeviceExternalFenceProperties,
             vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceCalibrateableTimeDomainsKHR,
-            vkGetPhysicalDeviceMultisamplePropertiesEXT, vkEnumerateDeviceExtensionProperties,
+            vkGetPhysicalDeviceMultisamplePropertiesEXT,
+            vkGetPhysicalDeviceFragmentShadingRatesKHR, vkEnumerateDeviceExtensionProperties,
             vkEnumerateDeviceLayerProperties, vkCreateDevice,
             vkGetPhysicalDeviceSparseImageFormatProperties, vkGetPhysicalDeviceSparseImageFormatProperties2,
         }

@@ -583,6 +583,17 @@ entry! {
         }
     }
 
+    /// `vkGetPhysicalDeviceFragmentShadingRatesKHR`.
+    fn vkGetPhysicalDeviceFragmentShadingRatesKHR(physical: vk::PhysicalDevice, count: *mut u32, out: *mut vk::PhysicalDeviceFragmentShadingRateKHR) -> vk::Result {
+        unsafe {
+            Ok(enumerate(count, out, of(physical).info().shading_rates, |o, rate| {
+                let [width, height] = rate.size;
+                o.sample_counts = rate.samples;
+                o.fragment_size = vk::Extent2D { width, height };
+            }))
+        }
+    }
+
     /// `vkEnumerateDeviceExtensionProperties`.
     fn vkEnumerateDeviceExtensionProperties(physical: vk::PhysicalDevice, layer: *const c_char, count: *mut u32, out: *mut vk::ExtensionProperties) -> vk::Result {
         unsafe {

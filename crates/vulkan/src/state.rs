@@ -375,6 +375,11 @@ state! {
         /// Places of the samples in all pixels, from the upper left corner.
         sample_locations: [[f32; 2]; MAX_SAMPLES] = [[0.5; 2]; MAX_SAMPLES],
     }
+    /// Size of fragments.
+    52 SHADING_RATE [FRAGMENT_SHADING_RATE_KHR] {
+        /// Width and height in pixels of the fragments that the pipeline or a command asks for.
+        fragment_size: [u32; 2] = [1; 2],
+    }
     /// Alpha to coverage.
     28 ALPHA_TO_COVERAGE [ALPHA_TO_COVERAGE_ENABLE_EXT] {
         /// Alpha becomes coverage.
@@ -510,6 +515,11 @@ pub(crate) unsafe fn sample_locations(i: &vk::SampleLocationsInfoEXT) -> [[f32; 
         *to = [from.x, from.y];
     }
     places
+}
+
+/// Width and height of fragments that an application gives: at least a pixel.
+pub(crate) fn fragment_size(e: vk::Extent2D) -> [u32; 2] {
+    [e.width.max(1), e.height.max(1)]
 }
 
 /// The range of depth that an application gives, if it does.

@@ -773,5 +773,6 @@ pub fn info(chip: &'static Chip, soft_faults: bool) -> PhysicalInfo {
         graphics_stages: vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT,
         set_memory: &[SetMemory::Device { memory_type: 0 }],
         max_memory_bytes: MAX_MEMORY,
+        shading_rates: &[],
     }
 }

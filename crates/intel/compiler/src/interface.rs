@@ -206,6 +206,8 @@ struct Fragment {
     inputs: BTreeMap<Varying, bool>,
     /// Reads the position of the sample.
     position: bool,
+    /// Interpolates at samples by their numbers, which coarse pixels have no message for.
+    at_sample: bool,
 }
 
 impl Fragment {
@@ -233,9 +235,10 @@ impl Fragment {
             Op::LoadInputAtSample if is_own_sample(s, i) => {
                 barycentric(&IoSlot { sampling: Sampling::Sample, ..*slot }, state)
             }
-            _ => {
+            op => {
                 // The interpolator needs its kind of coordinates enabled.
                 self.info.pulls_barycentrics = true;
+                self.at_sample |= op == Op::LoadInputAtSample;
                 barycentric(&IoSlot { sampling: Sampling::Center, ..*slot }, state)
             }
         };
@@ -324,6 +327,15 @@ fn fragment(s: &Shader, state: &FragmentState) -> Result<FragmentInfo> {
         info.barycentrics |= 1 << PIXEL;
     }
     info.per_sample &= !state.single_sample;
+    let is_of_pixels = info.per_sample
+        || info.coverage
+        || info.sample_mask
+        || info.depth.is_some()
+        || info.stencil
+        || f.at_sample;
+    info.coarse = state.coarse && !is_of_pixels;
+    info.depth_plane = info.coarse && info.source_depth;
+    info.source_depth &= !info.coarse;
     info.sample_position |= f.position && info.per_sample;
     info.sample_position &= !state.single_sample;
     info.linear = info.barycentrics >> LINEAR != 0;

@@ -276,10 +276,12 @@ pub enum Op {
         /// The second instead of the first.
         second: bool,
     },
-    /// X or Y of each channel's pixel, as floats.
+    /// X or Y of each channel's pixel, or of the upper left one of its coarse pixel, as floats.
     Pixel {
         /// Y instead of X.
         y: bool,
+        /// Channels are coarse pixels.
+        coarse: bool,
     },
     /// The number of each channel's sample.
     SampleId,

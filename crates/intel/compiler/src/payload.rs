@@ -114,6 +114,8 @@ pub struct FragmentPayload {
     pub positions: u16,
     /// Covered samples.
     pub coverage: u16,
+    /// Coefficients of the plane of depth ([`mod@depth_plane`]).
+    pub depth_plane: u16,
     /// The register at which constants begin.
     pub end: u16,
 }
@@ -135,8 +137,20 @@ impl FragmentPayload {
         let w = take(info.source_w, plane);
         let positions = take(info.sample_position, 1);
         let coverage = take(info.coverage, plane);
-        FragmentPayload { barycentrics, depth, w, positions, coverage, ..p }
+        let depth_plane = take(info.depth_plane, 1);
+        FragmentPayload { barycentrics, depth, w, positions, coverage, depth_plane, ..p }
     }
+}
+
+/// Double words of the register of depth's plane: depth at a place is its value at the start plus the distance from there times the
+/// slopes. source: Mesa, brw_compile_fs.cpp (`brw_emit_interpolation_setup`)
+pub mod depth_plane {
+    /// Slope in X, then in Y.
+    pub const SLOPES: [u16; 2] = [1, 0];
+    /// X of the start, then Y.
+    pub const START: [u16; 2] = [2, 6];
+    /// Depth at the start.
+    pub const VALUE: u16 = 3;
 }
 
 /// Registers of the payload of a render target write.
@@ -160,6 +174,8 @@ pub struct TargetPayload {
     pub depth: bool,
     /// Whether a stencil value follows.
     pub stencil: bool,
+    /// Whether channels are coarse pixels.
+    pub coarse: bool,
 }
 
 impl TargetPayload {
@@ -199,6 +215,7 @@ mod tests {
                 index: 0,
                 surface: 0,
                 null: false,
+                coarse: false,
                 header: on(0) || on(3),
                 alpha: on(1),
                 mask: on(2),

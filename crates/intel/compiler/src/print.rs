@@ -74,7 +74,8 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Barycentric { second } => {
             write!(f, "barycentric_{}", if *second { "second" } else { "first" })
         }
-        Op::Pixel { y } => write!(f, "pixel_{}", axis(*y)),
+        Op::Pixel { y, coarse: false } => write!(f, "pixel_{}", axis(*y)),
+        Op::Pixel { y, coarse: true } => write!(f, "coarse_pixel_{}", axis(*y)),
         Op::SampleId => f.write_str("sample_id"),
         Op::SampleOffset { y } => write!(f, "sample_offset_{}", axis(*y)),
         Op::BeginLive => f.write_str("begin_live"),

@@ -38,6 +38,8 @@ pub struct FragmentState {
     pub single_sample: bool,
     /// All targets get the alpha of the first one: alpha to coverage with several targets.
     pub replicate_alpha: bool,
+    /// The program may run for coarse pixels (Gen12): it does if nothing of it is about pixels or samples.
+    pub coarse: bool,
 }
 
 /// A program for a number of channels. Programs of other stages than fragments have one.
@@ -363,6 +365,10 @@ pub struct FragmentInfo {
     pub pulls_barycentrics: bool,
     /// Pixel Shader Is Per Sample.
     pub per_sample: bool,
+    /// Pixel Shader Is Per Coarse Pixel.
+    pub coarse: bool,
+    /// Pixel Shader Requires Source Depth and/or W Plane Coefficients.
+    pub depth_plane: bool,
     /// Colour targets that are written, by location. The binding table has an entry for each of them, and for those before
     /// the last; if there is none, one for a null surface.
     pub targets: u8,

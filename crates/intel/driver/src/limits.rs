@@ -5,7 +5,7 @@
 
 use tepui_intel_chips::{Chip, Generation, VENDOR_ID};
 use tepui_intel_compiler::max_threads;
-use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
+use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory, ShadingRate};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
@@ -152,6 +152,15 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_ycbcr_image_arrays", 1),
     ("VK_VALVE_mutable_descriptor_type", 1),
 ];
+
+/// Extensions of a chip.
+fn extensions(chip: &Chip) -> Vec<(&'static str, u32)> {
+    let mut all = EXTENSIONS.to_vec();
+    if has_coarse_pixels(chip) {
+        all.push(("VK_KHR_fragment_shading_rate", 2));
+    }
+    all
+}
 
 fn limits(chip: &Chip) -> vk::PhysicalDeviceLimits {
     let samples = crate::format::SAMPLES;
@@ -511,6 +520,11 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
             PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
         }
+        if has_coarse_pixels(chip) {
+            answer! { a,
+                PhysicalDeviceFragmentShadingRateFeaturesKHR { pipeline_fragment_shading_rate }
+            }
+        }
     }
     a
 }
@@ -680,6 +694,19 @@ fn property_chain(chip: &Chip) -> Answers {
             transform_feedback_draw: TRUE,
             ..Default::default()
         });
+        if has_coarse_pixels(chip) {
+            let side = 4;
+            a.add(vk::PhysicalDeviceFragmentShadingRatePropertiesKHR {
+                max_fragment_size: vk::Extent2D { width: side, height: side },
+                max_fragment_size_aspect_ratio: side,
+                max_fragment_shading_rate_coverage_samples: side * side * 16,
+                max_fragment_shading_rate_rasterization_samples: vk::SampleCountFlags::_16,
+                fragment_shading_rate_with_sample_mask: TRUE,
+                fragment_shading_rate_with_custom_sample_locations: TRUE,
+                fragment_shading_rate_strict_multiply_combiner: TRUE,
+                ..Default::default()
+            });
+        }
         a.add(vk::PhysicalDeviceMultiDrawPropertiesEXT {
             max_multi_draw_count: u32::MAX,
             ..Default::default()
@@ -740,12 +767,39 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         },
         property_chain: property_chain(chip),
         feature_chain: feature_chain(chip),
-        extensions: EXTENSIONS.to_vec(),
+        extensions: extensions(chip),
         memory,
         priorities: &[vk::QueueGlobalPriority::LOW, vk::QueueGlobalPriority::MEDIUM],
         queues: vec![queue],
         graphics_stages: vk::ShaderStageFlags::ALL_GRAPHICS,
         set_memory: &[SetMemory::Device { memory_type: 0 }, SetMemory::Device { memory_type: 0 }],
         max_memory_bytes: MAX_MEMORY,
+        shading_rates: if has_coarse_pixels(chip) { &SHADING_RATES } else { &[] },
     }
 }
+
+/// Whether pixel shaders can run for coarse pixels.
+fn has_coarse_pixels(chip: &Chip) -> bool {
+    chip.generation == Generation::Gen12
+}
+
+/// Any number of samples, as the specification has it for fragments of a pixel.
+// SAFETY: all values of flags of the API are valid.
+const ANY_SAMPLES: vk::SampleCountFlags =
+    unsafe { vk::SampleCountFlags::from_bits_unchecked(u32::MAX) };
+
+/// Sizes of coarse pixels. source: Mesa, anv_physical_device.c (`anv_GetPhysicalDeviceFragmentShadingRatesKHR`)
+static SHADING_RATES: [ShadingRate; 9] = {
+    let samples = crate::format::SAMPLES;
+    [
+        ShadingRate { size: [4, 4], samples },
+        ShadingRate { size: [4, 2], samples },
+        ShadingRate { size: [4, 1], samples },
+        ShadingRate { size: [2, 4], samples },
+        ShadingRate { size: [2, 2], samples },
+        ShadingRate { size: [2, 1], samples },
+        ShadingRate { size: [1, 4], samples },
+        ShadingRate { size: [1, 2], samples },
+        ShadingRate { size: [1, 1], samples: ANY_SAMPLES },
+    ]
+};

@@ -140,6 +140,8 @@ pub struct FragmentKey {
     pub single_sample: bool,
     /// Several targets take the alpha of the first one, for alpha to coverage.
     pub replicate_alpha: bool,
+    /// It may run for coarse pixels.
+    pub coarse: bool,
 }
 
 impl FragmentKey {
@@ -151,6 +153,9 @@ impl FragmentKey {
             per_sample: samples > 1 && s.sample_shading && share > 1.0,
             single_sample: samples == 1,
             replicate_alpha: s.alpha_to_coverage,
+            // Sample shading takes precedence, whatever its share of samples. source: Vulkan specification, "Combining the Fragment
+            // Shading Rates"
+            coarse: s.fragment_size != [1; 2] && !s.sample_shading,
         }
     }
 }
@@ -276,6 +281,7 @@ impl Shader {
                     per_sample: key.per_sample,
                     single_sample: key.single_sample,
                     replicate_alpha: key.replicate_alpha,
+                    coarse: key.coarse,
                 };
             }
         }

@@ -146,6 +146,12 @@ pub const fn render_target_write(surface: u8, form: RenderWrite, last: bool) -> 
     (RenderOp::Write as u32) << 14 | (form as u32) << 8 | (last as u32) << 12 | surface as u32
 }
 
+/// Bit of [`render_target_write`]: channels are coarse pixels (Gen12). source: Mesa, brw_eu.h (`brw_fb_write_desc`)
+pub const COARSE_WRITE: u32 = 1 << 18;
+
+/// Bit of [`interpolator`]: offsets are from the centres of coarse pixels (Gen12). source: as above (`brw_pixel_interp_desc`)
+pub const COARSE_INTERPOLATION: u32 = 1 << 15;
+
 /// Barycentric coordinates at an offset or a sample, which `data` has in its upper half.
 pub const fn interpolator(op: InterpolatorOp, data: u8, linear: bool, width: u8) -> u32 {
     (op as u32) << 12 | (linear as u32) << 14 | is_16(width) << 16 | data as u32

@@ -446,6 +446,21 @@ packet! {
     }
 }
 
+impl CpsState {
+    /// Coarse Pixel Shading Mode: none.
+    pub const NONE: u32 = 0;
+    /// Coarse Pixel Shading Mode: a constant size.
+    pub const CONSTANT: u32 = 1;
+    /// Bits of the fraction of a size.
+    pub const FRACTION: u32 = 7;
+
+    /// A size in pixels, as the state has it.
+    #[must_use]
+    pub const fn size(pixels: u32) -> u32 {
+        pixels << CpsState::FRACTION
+    }
+}
+
 packet! {
     /// The distribution of the screen over slices.
     pub struct State3d3dMode = "3DSTATE_3D_MODE", 8 bytes since 120

@@ -175,6 +175,8 @@ pub fn pixel(info: &FragmentInfo) -> State3dPsExtra {
         pixel_shader_pulls_bary: info.pulls_barycentrics,
         pixel_shader_computes_stencil: info.stencil,
         pixel_shader_is_per_sample: info.per_sample,
+        pixel_shader_is_per_coarse_pixel: info.coarse,
+        pixel_shader_requires_source_depth_and_or_w_plane_coefficients: info.depth_plane,
         attribute_enable: !info.inputs.is_empty(),
         pixel_shader_uses_source_w: info.source_w,
         pixel_shader_uses_source_depth: info.source_depth,

@@ -755,5 +755,6 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         graphics_stages: vk::ShaderStageFlags::ALL_GRAPHICS,
         set_memory: &[SetMemory::Device { memory_type: MEMORY_COMBINED }],
         max_memory_bytes: max_memory(chip),
+        shading_rates: &[],
     }
 }

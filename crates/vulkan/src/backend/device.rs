@@ -40,6 +40,15 @@ pub enum MemoryUser<'a> {
     File(vk::ExternalMemoryHandleTypeFlags),
 }
 
+/// A size of fragments that pipelines may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShadingRate {
+    /// Width and height in pixels.
+    pub size: [u32; 2],
+    /// Numbers of samples of a pixel with which it can be.
+    pub samples: vk::SampleCountFlags,
+}
+
 /// Description of a physical device. A family gives what its hardware and its compiler do; the runtime adds what it does itself
 /// ([`crate::offer`]).
 #[derive(Clone)]
@@ -67,6 +76,8 @@ pub struct PhysicalInfo {
     pub set_memory: &'static [SetMemory],
     /// Largest size in bytes of a memory allocation.
     pub max_memory_bytes: u64,
+    /// Sizes of fragments, from the widest and highest to a pixel; none without shading rates.
+    pub shading_rates: &'static [ShadingRate],
 }
 
 impl PhysicalInfo {

@@ -32,7 +32,7 @@ pub use command::{
 };
 pub use device::{
     Allocation, FormatFeatures, HostBytes, MAX_SET_MEMORY, MemoryPurpose, MemoryUser, PerSetMemory,
-    PhysicalInfo, Place, QueueId, QueueRequest, SetMemory, SyncPoint,
+    PhysicalInfo, Place, QueueId, QueueRequest, SetMemory, ShadingRate, SyncPoint,
 };
 pub use object::{
     Addresses, Descriptor, ExplicitPlane, ExplicitPlanes, ImageInfo, MAX_PLANES, MAX_QUERY_VALUES,

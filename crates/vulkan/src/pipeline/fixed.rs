@@ -59,7 +59,8 @@ pub(super) fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
             | Groups::STENCIL_OP
             | Groups::STENCIL_COMPARE_MASK
             | Groups::STENCIL_WRITE_MASK
-            | Groups::STENCIL_REFERENCE;
+            | Groups::STENCIL_REFERENCE
+            | Groups::SHADING_RATE;
     }
     if part.contains(P::FRAGMENT_OUTPUT_INTERFACE) {
         g |= Groups::BLEND_CONSTANTS
@@ -220,6 +221,16 @@ pub(super) unsafe fn depth_stencil(s: &mut GraphicsState, info: &vk::GraphicsPip
     s.stencil_compare_mask = faces.map(|f| f.compare_mask);
     s.stencil_write_mask = faces.map(|f| f.write_mask);
     s.stencil_reference = faces.map(|f| f.reference);
+}
+
+/// Size of fragments of a pipeline. Its operations that combine it with rates of primitives and of an attachment keep it, as no family offers those rates.
+pub(super) unsafe fn shading_rate(s: &mut GraphicsState, info: &vk::GraphicsPipelineCreateInfo) {
+    // SAFETY: the chain is the application's and valid.
+    let rate: Option<&vk::PipelineFragmentShadingRateStateCreateInfoKHR> = unsafe {
+        let kind = vk::StructureType::PIPELINE_FRAGMENT_SHADING_RATE_STATE_CREATE_INFO_KHR;
+        chain::find(info.next, kind)
+    };
+    s.fragment_size = rate.map_or([1; 2], |r| state::fragment_size(r.fragment_size));
 }
 
 /// Parameters of advanced blend operations for all attachments of a pipeline.

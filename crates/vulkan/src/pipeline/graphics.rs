@@ -7,7 +7,7 @@ use vulkanalia_sys::{self as vk};
 
 use super::captured::Captured;
 use super::fixed::{
-    depth_stencil, fragment_output, groups_of, multisample, pre_raster, vertex_input,
+    depth_stencil, fragment_output, groups_of, multisample, pre_raster, shading_rate, vertex_input,
 };
 use super::making::{Making, capture};
 use super::object::{GraphicsPipeline, Kind, Pipeline, PipelineLayout};
@@ -239,6 +239,7 @@ unsafe fn front<B: Backend>(
         let discards = s.discard && !p.dynamic.contains(Groups::DISCARD);
         if parts.contains(P::FRAGMENT_SHADER) && !discards {
             depth_stencil(s, info);
+            shading_rate(s, info);
             multisample(s, info, p.dynamic);
         }
         if parts.contains(P::FRAGMENT_OUTPUT_INTERFACE) && !discards {
@@ -310,6 +311,7 @@ impl Groups {
         .union(Groups::VERTEX_STRIDES)
         .union(Groups::NEGATIVE_ONE_TO_ONE)
         .union(Groups::SAMPLES)
+        .union(Groups::SHADING_RATE)
         .union(Groups::ALPHA_TO_COVERAGE)
         .union(Groups::ALPHA_TO_ONE)
         .union(Groups::LOGIC_OP)

@@ -23,7 +23,7 @@ fn all_kinds(name: &str, nulls: bool) -> Case {
     let about = "descriptors of all kinds, written to memory after commands were recorded";
     let shaders = vec![Shader::new("descriptor_buffer.comp").define("NULLS", u32::from(nulls))];
     Case::new(format!("memory/{name}"), about, shaders, move |bench| {
-        let gpu = &Gpu::open_with_descriptor_buffers(&bench.gpu.name)?;
+        let gpu = &Gpu::open_with(&bench.gpu.name, ash::ext::descriptor_buffer::NAME)?;
         let buffers = gpu.descriptor_buffers()?;
         let random = |seed, count| Random::integers(seed, count);
         let scales: Vec<_> = (0..3).map(|k| random(100 + k, 4)).collect();

@@ -34,6 +34,7 @@ mod passes;
 mod pixels;
 mod queries;
 mod sequences;
+mod shading_rates;
 mod sparse;
 mod stages;
 mod subgroup;
@@ -83,6 +84,7 @@ pub fn all() -> Vec<Case> {
         sparse::cases(),
         queries::cases(),
         exact::cases(),
+        shading_rates::cases(),
         pixels::cases(),
         blend_advanced::cases(),
         targets::cases(),

@@ -36,6 +36,7 @@ impl Gpu {
             (state.line_mode.is_some(), ash::ext::line_rasterization::NAME),
             (state.bias_of_unorm, ash::ext::depth_bias_control::NAME),
             (!state.sample_places.is_empty(), ash::ext::sample_locations::NAME),
+            (state.fragment_px.is_some(), ash::khr::fragment_shading_rate::NAME),
         ];
         for (_, name) in needed.into_iter().filter(|(is_needed, _)| *is_needed) {
             self.require(name)?;
@@ -254,6 +255,12 @@ impl Gpu {
         }
         let mut robust = vk::PipelineRobustnessCreateInfoEXT::default()
             .vertex_inputs(vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2);
+        let [width, height] = state.fragment_px.unwrap_or([1; 2]);
+        let mut rate = vk::PipelineFragmentShadingRateStateCreateInfoKHR::default()
+            .fragment_size(vk::Extent2D { width, height });
+        if state.fragment_px.is_some() {
+            create = create.push_next(&mut rate);
+        }
         if state.robust_inputs {
             // First in the chain, where libraries look for it.
             create = create.push_next(&mut robust);

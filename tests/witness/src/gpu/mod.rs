@@ -234,21 +234,21 @@ pub struct Offers {
 impl Gpu {
     /// Opens the first device whose name contains `wanted`.
     pub fn open(wanted: &str, robustness: Robustness) -> Result<Gpu> {
-        Self::open_with(wanted, robustness, EXTENSIONS)
+        Self::open_with_only(wanted, robustness, EXTENSIONS)
     }
 
     /// Opens such a device without any extension: what programs get that know Vulkan 1.3 alone.
     pub fn open_without_extensions(wanted: &str) -> Result<Gpu> {
-        Self::open_with(wanted, Robustness::Off, &[])
+        Self::open_with_only(wanted, Robustness::Off, &[])
     }
 
-    /// Opens such a device with descriptor buffers, for which drivers do everything else differently.
-    pub fn open_with_descriptor_buffers(wanted: &str) -> Result<Gpu> {
-        let all = [EXTENSIONS, &[ext::descriptor_buffer::NAME]].concat();
-        Self::open_with(wanted, Robustness::Off, &all)
+    /// Opens such a device with one more extension, for which drivers do everything else differently.
+    pub fn open_with(wanted: &str, extension: &'static CStr) -> Result<Gpu> {
+        let all = [EXTENSIONS, &[extension]].concat();
+        Self::open_with_only(wanted, Robustness::Off, &all)
     }
 
-    fn open_with(
+    fn open_with_only(
         wanted: &str,
         robustness: Robustness,
         wanted_extensions: &[&'static CStr],
@@ -352,6 +352,7 @@ impl Gpu {
             vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT::default();
         let mut descriptor_buffer = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default();
         let mut clock = vk::PhysicalDeviceShaderClockFeaturesKHR::default();
+        let mut rate = vk::PhysicalDeviceFragmentShadingRateFeaturesKHR::default();
         let mut clamp_control = later::DepthClampControlFeatures::default();
         // Used twice: to query the features, and to enable them.
         macro_rules! chain {
@@ -399,6 +400,7 @@ impl Gpu {
                     has(COMPUTE_DERIVATIVES) => derivatives,
                     has(later::DEPTH_CLAMP_CONTROL) => clamp_control,
                     has(khr::shader_clock::NAME) => clock,
+                    has(khr::fragment_shading_rate::NAME) => rate,
                 }
             };
             ($features:ident, $($enabled:expr => $structure:ident,)*) => {

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use ash::{ext, vk};
+use ash::{ext, khr, vk};
 
 use super::graphics::{sample_info, sample_places, unorm_bias};
 use super::state::State;
@@ -85,6 +85,9 @@ impl Gpu {
                 // Cases that blend so ask for the extension before.
                 if self.extensions.contains(&ext::blend_operation_advanced::NAME) {
                     states.push(vk::DynamicState::COLOR_BLEND_ADVANCED_EXT);
+                }
+                if self.extensions.contains(&khr::fragment_shading_rate::NAME) {
+                    states.push(vk::DynamicState::FRAGMENT_SHADING_RATE_KHR);
                 }
                 let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&states);
                 // The static values of dynamic state must be ignored; if they were used, pictures would be
@@ -366,6 +369,11 @@ impl Commands<'_> {
                 let set = ext::sample_locations::Device::new(instance, device);
                 more.cmd_set_sample_locations_enable(c, true);
                 set.cmd_set_sample_locations(c, &sample_info(s, &places));
+            }
+            if let Some([width, height]) = s.fragment_px {
+                let keep = [vk::FragmentShadingRateCombinerOpKHR::KEEP; 2];
+                let set = khr::fragment_shading_rate::Device::new(instance, device);
+                set.cmd_set_fragment_shading_rate(c, &vk::Extent2D { width, height }, &keep);
             }
             more.cmd_set_alpha_to_coverage_enable(c, s.alpha_to_coverage);
             more.cmd_set_alpha_to_one_enable(c, s.alpha_to_one);

@@ -38,6 +38,8 @@ pub struct State {
     pub bias_of_unorm: bool,
     pub samples: vk::SampleCountFlags,
     pub sample_shading: Option<f32>,
+    /// Pixels of a fragment, on a device with shading rates.
+    pub fragment_px: Option<[u32; 2]>,
     pub sample_mask: u32,
     /// Places of samples in a pixel; the standard ones if there are none.
     pub sample_places: Vec<[f32; 2]>,
@@ -105,6 +107,7 @@ impl State {
             bias_of_unorm: false,
             samples: vk::SampleCountFlags::TYPE_1,
             sample_shading: None,
+            fragment_px: None,
             sample_mask: u32::MAX,
             sample_places: Vec::new(),
             alpha_to_coverage: false,

@@ -113,7 +113,7 @@ impl Emit {
                 out.src[0] = Src { location, ty: Type::F, ..Src::NULL };
                 self.push(out);
             }
-            Op::Pixel { y } => {
+            Op::Pixel { y, coarse } => {
                 let word = POSITIONS + 2 * u16::from(part.first / 4) + u16::from(y);
                 let position = Src {
                     location: at(SUBSPANS, 2 * word),
@@ -121,7 +121,24 @@ impl Emit {
                     region: Region::Rows { vertical: 2, width: 4, horizontal: 0 },
                     ..Src::NULL
                 };
-                let words = self.words(Opcode::Add, position, IN_SUBSPAN[usize::from(y)], part);
+                let vector = IN_SUBSPAN[usize::from(y)];
+                let words = match coarse {
+                    false => {
+                        self.words(Opcode::Add, position, Src::immediate(Type::V, vector), part)
+                    }
+                    true => {
+                        let size = Src {
+                            location: at(SUBSPANS, u16::from(y)),
+                            ty: Type::UB,
+                            region: Region::SCALAR,
+                            ..Src::NULL
+                        };
+                        // All ones where the vector has a one.
+                        let mask = Src::immediate(Type::V, vector * 0xf);
+                        let size = self.words(Opcode::And, size, mask, part);
+                        self.words(Opcode::Add, position, size, part)
+                    }
+                };
                 let mut out = self.inst(Opcode::Mov, part);
                 out.dst = self.dst(&Operand { ty: Type::F, ..inst.dst }, part);
                 out.src[0] = words;
@@ -194,13 +211,13 @@ impl Emit {
         }
     }
 
-    /// Words of an operation with an immediate vector, which needs them packed.
-    fn words(&mut self, opcode: Opcode, source: Src, vector: u64, part: Part) -> Src {
+    /// Words of an operation, which are packed, as an operation with an immediate vector needs them.
+    fn words(&mut self, opcode: Opcode, first: Src, second: Src, part: Part) -> Src {
         let location = at(u16::from(PAYLOAD), 0);
         let mut out = self.inst(opcode, part);
         out.dst = Dst { location, ty: Type::UW, ..Dst::NULL };
-        out.src[0] = source;
-        out.src[1] = Src::immediate(Type::V, vector);
+        out.src[0] = first;
+        out.src[1] = second;
         self.push(out);
         Src { location, ty: Type::UW, ..Src::NULL }
     }
@@ -213,7 +230,7 @@ impl Emit {
             region: Region::SCALAR,
             ..Src::NULL
         };
-        let words = self.words(Opcode::Shr, byte, SAMPLE_SHIFTS, part);
+        let words = self.words(Opcode::Shr, byte, Src::immediate(Type::V, SAMPLE_SHIFTS), part);
         let mut mask = self.inst(Opcode::And, part);
         mask.dst = self.dst(&inst.dst, part);
         mask.src[0] = words;
@@ -350,7 +367,8 @@ impl Emit {
             (_, true) => RenderWrite::Simd8DualLow,
             _ => RenderWrite::Simd8,
         };
-        descriptor::render_target_write(p.surface, form, last)
+        let coarse = if p.coarse { descriptor::COARSE_WRITE } else { 0 };
+        descriptor::render_target_write(p.surface, form, last) | coarse
     }
 
     /// The extended descriptor of a write, apart from lengths.

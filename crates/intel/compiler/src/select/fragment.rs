@@ -8,7 +8,9 @@ use super::{Comp, Select, Source};
 use crate::error::Result;
 use crate::interface::{self, barycentric, is_own_sample, words};
 use crate::mir::{self, Inst, Message, MessageEffect, Operand, Place};
-use crate::payload::{COMPONENT_DWORDS, FIRST_VALUE, FragmentPayload, SETUP_DWORDS, primitive};
+use crate::payload::{
+    COMPONENT_DWORDS, FIRST_VALUE, FragmentPayload, SETUP_DWORDS, depth_plane, primitive,
+};
 use crate::slots::place;
 use crate::stage::{FragmentInfo, FragmentState};
 use crate::vue::Varying;
@@ -23,6 +25,10 @@ const LAYER_SHIFT: u32 = 16;
 const LAYER_MASK: u32 = 0x7ff;
 const VIEWPORT_SHIFT: u32 = 27;
 const VIEWPORT_MASK: u32 = 0xf;
+
+/// Double word of the register file with the width and the height of coarse pixels in its lower bytes. source: as above
+/// (`emit_shading_rate_setup`)
+const COARSE_SIZES: u16 = mir::GRF_DWORDS;
 
 /// Maximum number of samples of a pixel.
 const MAX_SAMPLES: u32 = 16;
@@ -234,7 +240,11 @@ impl Select<'_> {
         payload: &[Comp],
     ) -> Source {
         let linear = slot.interp == Interp::Linear;
-        let control = descriptor::interpolator(kind, data, linear, self.width);
+        let coarse = match self.io.stage {
+            Stage::Fragment(info, ..) if info.coarse => descriptor::COARSE_INTERPOLATION,
+            _ => 0,
+        };
+        let control = descriptor::interpolator(kind, data, linear, self.width) | coarse;
         let planes = [payload.len() as u8, 0, 2];
         let message = Message {
             effect: MessageEffect::Pure,
@@ -344,7 +354,7 @@ impl Select<'_> {
         let dword = Place::Fixed(primitive(self.generation));
         let primitive = |ty| Source { operand: Operand::new(dword, ty), val: None };
         Some(match b {
-            Builtin::FragCoord => self.coordinates(info),
+            Builtin::FragCoord => self.coordinates(info, payload),
             Builtin::FrontFacing => {
                 // The sign of the low word.
                 let sources = [primitive(Ty::W), immediate(Ty::W, 0)];
@@ -384,8 +394,8 @@ impl Select<'_> {
                 let helper = mir::Op::Helper { from_start: true };
                 vec![Comp::Val(self.def_plane(helper, Ty::D, &[]))]
             }
-            // Each pixel is shaded: the rate is 0, one by one, and so is the size of what is shaded.
-            Builtin::ShadingRate => vec![Comp::Const(0)],
+            Builtin::ShadingRate => vec![self.shading_rate(info)],
+            // Each pixel is shaded.
             Builtin::FragSize => vec![Comp::Const(1); 2],
             Builtin::FragInvocationCount if !info.per_sample => vec![Comp::Const(1)],
             Builtin::DeviceIndex => vec![Comp::Const(0)],
@@ -409,20 +419,78 @@ impl Select<'_> {
         })
     }
 
+    /// The width or the height of coarse pixels, in pixels.
+    fn coarse_size(&mut self, y: bool) -> Comp {
+        let sizes = Operand::new(Place::Fixed(COARSE_SIZES), Ty::UD);
+        let sizes = Source { operand: sizes, val: None };
+        self.bits_of(sizes, if y { 8 } else { 0 }, 0xff)
+    }
+
+    /// Half of it.
+    fn half_size(&mut self, y: bool) -> Comp {
+        let size = self.coarse_size(y);
+        let size = self.source(size, Ty::UD);
+        let whole = self.def(mov(Ty::F), Ty::F, &[size]);
+        let sources = [self.read(whole, Ty::F), float(0.5)];
+        Comp::Val(self.def(op(Opcode::Mul), Ty::F, &sources))
+    }
+
+    /// The shading rate: the logarithms of height and width, in two bits each. Sizes are 1, 2 and 4, whose halves these are.
+    fn shading_rate(&mut self, info: &FragmentInfo) -> Comp {
+        if !info.coarse {
+            return Comp::Const(0);
+        }
+        let [x, y] = [(false, 2u64), (true, 0)].map(|(y, shift)| {
+            let size = self.coarse_size(y);
+            let size = self.source(size, Ty::UD);
+            let v = self.def(op(Opcode::Shr), Ty::UD, &[size, immediate(Ty::UD, 1)]);
+            let sources = [self.read(v, Ty::UD), immediate(Ty::UD, shift)];
+            self.def(op(Opcode::Shl), Ty::UD, &sources)
+        });
+        let sources = [self.read(x, Ty::UD), self.read(y, Ty::UD)];
+        Comp::Val(self.def(op(Opcode::Or), Ty::UD, &sources))
+    }
+
+    /// Depth at a place, by its plane: the hardware does not interpolate it at the centres of coarse pixels. source: Mesa,
+    /// brw_compile_fs.cpp (`brw_emit_interpolation_setup`)
+    fn depth_of_plane(&mut self, payload: &FragmentPayload, place: &[Comp]) -> Comp {
+        let plane = |dword| {
+            let dword = mir::GRF_DWORDS * payload.depth_plane + dword;
+            Source { operand: Operand::new(Place::Fixed(dword), Ty::F), val: None }
+        };
+        let mut add = |depth: Source, axis: usize| {
+            let at = self.source(place[axis], Ty::F);
+            let start = plane(depth_plane::START[axis]);
+            let start = Source { operand: start.operand.negated(), ..start };
+            let distance = self.def(op(Opcode::Add), Ty::F, &[at, start]);
+            let sources = [depth, self.read(distance, Ty::F), plane(depth_plane::SLOPES[axis])];
+            let depth = self.def(op(Opcode::Mad), Ty::F, &sources);
+            self.read(depth, Ty::F)
+        };
+        let depth = add(plane(depth_plane::VALUE), 0);
+        let depth = add(depth, 1);
+        depth.val.map_or(Comp::Undef, Comp::Val)
+    }
+
     /// Window coordinates, depth, and 1/w.
-    fn coordinates(&mut self, info: &FragmentInfo) -> Vec<Comp> {
-        let offsets = match info.per_sample {
-            true => self.sample_position(info),
-            false => [Comp::Const(0.5f32.to_bits()); 2],
+    fn coordinates(&mut self, info: &FragmentInfo, payload: &FragmentPayload) -> Vec<Comp> {
+        let offsets = match (info.coarse, info.per_sample) {
+            (true, _) => [false, true].map(|y| self.half_size(y)),
+            (_, true) => self.sample_position(info),
+            (_, false) => [Comp::Const(0.5f32.to_bits()); 2],
         };
         let mut all = Vec::with_capacity(4);
         for (y, offset) in [false, true].into_iter().zip(offsets) {
-            let whole = self.def_plane(mir::Op::Pixel { y }, Ty::F, &[]);
+            let pixel = mir::Op::Pixel { y, coarse: info.coarse };
+            let whole = self.def_plane(pixel, Ty::F, &[]);
             let sources = [self.read(whole, Ty::F), self.source(offset, Ty::F)];
             all.push(Comp::Val(self.def(op(Opcode::Add), Ty::F, &sources)));
         }
         let [depth, w] = self.io.position;
-        all.push(depth);
+        all.push(match info.depth_plane {
+            true => self.depth_of_plane(payload, &all),
+            false => depth,
+        });
         all.push(match w {
             Comp::Undef => w,
             w => {

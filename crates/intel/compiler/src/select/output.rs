@@ -78,6 +78,7 @@ impl Select<'_> {
             null: written.is_empty(),
             alpha: state.replicate_alpha && !info.sample_mask && n > 0,
             mask: info.sample_mask,
+            coarse: info.coarse,
             dual: info.dual_source && n == 0,
             depth: info.depth.is_some(),
             stencil: info.stencil,

@@ -108,6 +108,7 @@ impl Encoder {
 /// Groups of state that programs are compiled for.
 const OF_PROGRAMS: Groups = Groups::SAMPLES
     .union(Groups::ALPHA_TO_COVERAGE)
+    .union(Groups::SHADING_RATE)
     .union(Groups::DISCARD)
     .union(Groups::PATCH)
     .union(Groups::FIXED);

@@ -285,6 +285,13 @@ pub static RULES: &[Rule] = &[
     packets("fragment", Groups::SAMPLES, BOTH, pixel::fragment).with(Effect::DepthOperation),
     packets("fragment outputs", Groups::empty(), BOTH, pixel::outputs).with(Effect::DepthOperation),
     packets("samples", Groups::SAMPLES, NONE, pixel::samples).with(Effect::DepthOperation),
+    state(
+        "coarse pixels",
+        any(&[Groups::SHADING_RATE, Groups::VIEWPORT_COUNT]),
+        SHADERS,
+        (pixel::coarse_pixels, 32),
+        pixel::coarse_pixels_pointer,
+    ),
     packets("sample mask", Groups::SAMPLE_MASK, NONE, pixel::sample_mask),
     packets(
         "sample pattern",

@@ -1,10 +1,13 @@
 //! The fragment shader and samples.
 
+use tepui_intel_chips::Generation;
 use tepui_intel_compiler::stage::FragmentInfo;
+use tepui_intel_packets::gen12::{CpsState, State3dCpsPointers};
 use tepui_intel_packets::pixel::{
     State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
     State3dWm,
 };
+use tepui_intel_packets::state::PipeControl;
 use tepui_vulkan::Result;
 
 use super::Context;
@@ -100,6 +103,33 @@ pub fn samples(c: &Context<'_>, out: &mut Out) -> Result<()> {
         number_of_multisamples: c.state.samples.max(1).trailing_zeros(),
         ..State3dMultisample::default()
     })
+}
+
+/// CPS_STATEs: the size of coarse pixels of each viewport; none where the program does not run for them, as it may run for samples
+/// then. source: Mesa, genX_init_state.c (`init_cps_device_state`)
+pub fn coarse_pixels(c: &Context<'_>, out: &mut Out) -> Result<()> {
+    if c.generation == Generation::Gen9 {
+        return Ok(());
+    }
+    let is_coarse = c.fragment.is_some_and(|(_, info)| info.coarse);
+    let [min_cp_size_x, min_cp_size_y] = c.state.fragment_size.map(CpsState::size);
+    let state = match is_coarse {
+        true => CpsState {
+            coarse_pixel_shading_mode: CpsState::CONSTANT,
+            min_cp_size_x,
+            min_cp_size_y,
+            ..CpsState::default()
+        },
+        false => CpsState::default(),
+    };
+    (0..c.state.viewport_count.max(1)).try_for_each(|_| out.put(&state))
+}
+
+/// 3DSTATE_CPS_POINTERS, once pixels that are shaded have another size no longer. source: Mesa, genX_gfx_state.c, which quotes
+/// ICL PRM volume 2a, 3DSTATE_CPS_POINTERS
+pub fn coarse_pixels_pointer(state: u64, out: &mut Out) -> Result<()> {
+    out.put(&PipeControl { psd_sync_enable: true, ..PipeControl::default() })?;
+    out.put(&State3dCpsPointers { coarse_pixel_shading_state_array_pointer: state })
 }
 
 /// 3DSTATE_SAMPLE_MASK.

@@ -23,11 +23,6 @@ pub(super) fn size(
     memory: &mut Memory<'_>,
     state: &State,
 ) -> Result<Option<[u32; 2]>, JobFault> {
-    /// Values of Coarse Pixel Shading Mode.
-    const NONE: u32 = 0;
-    const CONSTANT: u32 = 1;
-    /// Bits of the fraction of a size.
-    const FRACTION: u32 = 7;
     if !state.extra.pixel_shader_is_per_coarse_pixel {
         return Ok(None);
     }
@@ -35,8 +30,10 @@ pub(super) fn size(
     let at = context.bases.dynamic + pointers.coarse_pixel_shading_state_array_pointer;
     let cps: CpsState = read(memory, at)?;
     let size = match cps.coarse_pixel_shading_mode {
-        NONE => [1; 2],
-        CONSTANT => [cps.min_cp_size_x, cps.min_cp_size_y].map(|side| side >> FRACTION),
+        CpsState::NONE => [1; 2],
+        CpsState::CONSTANT => {
+            [cps.min_cp_size_x, cps.min_cp_size_y].map(|side| side >> CpsState::FRACTION)
+        }
         _ => return Err(unimplemented("coarse pixels whose size depends on the place")),
     };
     match size.iter().all(|side| matches!(*side, 1 | 2 | MAX_SIDE)) {
