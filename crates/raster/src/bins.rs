@@ -110,7 +110,7 @@ mod tests {
             min_px: min,
             max_px: max,
             primitive: 0,
-            centre_only: false,
+            coverage: crate::CoverageRule::Samples,
             fill: FillRule::TopLeft,
         };
         let shapes = [

@@ -2,7 +2,7 @@
 
 use tepui_softgpu::top_bits;
 
-use crate::{Grid, Shape, TILE_SIDE};
+use crate::{CoverageRule, Grid, Shape, TILE_SIDE};
 
 /// Sample positions in a pixel, at most `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,8 +121,14 @@ impl<const MAX: usize> Coverage<MAX> {
         let [y0, y1] = [min[1] - corner[1], max[1] - corner[1]].map(|y| y as usize);
         self.rows = [y0, y1];
         let columns = (u32::MAX >> (32 - (x1 - x0))) << x0;
-        let own = if shape.centre_only { 1 } else { samples.count };
+        let by_samples = shape.coverage == CoverageRule::Samples;
+        let own = if by_samples { samples.count } else { 1 };
         let pixel = 1 << samples.subpixel_bits;
+        // Sides move outwards until pixels that they touched have their centres inside: by half a pixel, and what the shape grows by.
+        let growth = match shape.coverage {
+            CoverageRule::Conservative => pixel / 2 * 512 + pixel,
+            CoverageRule::Samples | CoverageRule::Centre => 0,
+        };
         let mut sides: [Side<MAX>; 4] =
             std::array::from_fn(|_| Side { a: 0, b: 0, first: [0; MAX] });
         let mut count = 0;
@@ -130,17 +136,18 @@ impl<const MAX: usize> Coverage<MAX> {
             let side = &mut sides[count];
             (side.a, side.b) = (e.a, e.b);
             let (a, b) = (i64::from(e.a), i64::from(e.b));
+            let c = e.c + ((a.abs() + b.abs()) * growth >> 9);
             let (mut inside, mut outside) = (true, true);
             // From the first pixel of the range to the last.
             let from = a * i64::from(x0) + b * y0 as i64;
             let across = a * i64::from(x1 - x0 - 1);
             let down = b * (y1 - y0 - 1) as i64;
             for s in 0..own {
-                let at = if shape.centre_only { [pixel / 2; 2] } else { samples.subpixel[s] };
+                let at = if by_samples { samples.subpixel[s] } else { [pixel / 2; 2] };
                 let x = i64::from(corner[0]) * pixel + at[0];
                 let y = i64::from(corner[1]) * pixel + at[1];
                 // Steps are whole pixels, so the fraction of a pixel's step never changes the sign.
-                let value = (a * x + b * y + e.c) >> samples.subpixel_bits;
+                let value = (a * x + b * y + c) >> samples.subpixel_bits;
                 side.first[s] = value.clamp(-BOUND, BOUND) as i32;
                 let value = value + from;
                 inside &= value + across.min(0) + down.min(0) >= 0;
@@ -228,8 +235,13 @@ mod tests {
         kind: PrimitiveKind,
         size_px: f32,
     ) -> Option<Shape> {
-        let outline =
-            Outline { kind, size_px, primitive: 0, centre_only: false, rectangular: false };
+        let outline = Outline {
+            kind,
+            size_px,
+            primitive: 0,
+            coverage: CoverageRule::Samples,
+            rectangular: false,
+        };
         Shape::new(grid, xy, &outline, &limits(None))
     }
 
@@ -269,7 +281,11 @@ mod tests {
                     },
                     size_px: 0.75,
                     primitive: 0,
-                    centre_only: round % 3 == 0,
+                    coverage: match round % 3 {
+                        0 => CoverageRule::Centre,
+                        1 => CoverageRule::Samples,
+                        _ => CoverageRule::Conservative,
+                    },
                     rectangular: false,
                 };
                 let known = Shape::new(&GRID, xy, &outline, &limits(Some(samples.extent())));
@@ -491,6 +507,62 @@ mod tests {
                 let on_line = from[1 - major] + t * delta[1 - major];
                 let inside = (0.0..1.0).contains(&t) && (centre[1 - major] - on_line).abs() < half;
                 assert_eq!(n, u32::from(inside), "{delta:?} {width} {centre:?}");
+            }
+        }
+    }
+
+    /// The pixels of a tile that a triangle covers conservatively, by row.
+    fn touched(xy: [[i32; 2]; 3]) -> [u32; 32] {
+        let outline = Outline {
+            kind: PrimitiveKind::Triangle,
+            size_px: 0.0,
+            primitive: 0,
+            coverage: CoverageRule::Conservative,
+            rectangular: false,
+        };
+        let mut rows = [0; 32];
+        let samples = one_sample();
+        let extent = Some(samples.extent());
+        let Some(shape) = Shape::new(&GRID, xy, &outline, &limits(extent)) else { return rows };
+        let mut coverage = Coverage::default();
+        if coverage.draw(&shape, &samples, [0; 2], [32; 2]) {
+            let [first, end] = coverage.rows;
+            rows[first..end].copy_from_slice(&coverage.bits[0][first..end]);
+        }
+        rows
+    }
+
+    #[test]
+    fn conservative_shapes_cover_the_pixels_that_they_touch() {
+        let half = 128;
+        // The long side goes through the corners of two pixels, which it touches once it is grown.
+        let rows = touched([[half, half], [5 * half, half], [half, 5 * half]]);
+        assert_eq!(rows[..4], [0b111, 0b111, 0b11, 0]);
+        // A line, and a point.
+        let rows = touched([[half, half], [5 * half, half], [half, half]]);
+        assert_eq!(rows[..2], [0b111, 0]);
+        let rows = touched([[3 * half; 2]; 3]);
+        assert_eq!(rows[..3], [0, 0b10, 0]);
+        let mut seed = 5u64;
+        let mut random = |n: i64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as i64 % n
+        };
+        for _ in 0..500 {
+            let mut xy = [0; 3].map(|_| [0; 2].map(|_| random(32 * 256) as i32));
+            if crate::area(xy) < 0 {
+                xy.swap(1, 2);
+            }
+            let rows = touched(xy);
+            // Places inside are in pixels that are covered.
+            for _ in 0..100 {
+                let (p, q) = (random(1 << 12), random(1 << 12));
+                let (p, q) = if p + q > 1 << 12 { ((1 << 12) - p, (1 << 12) - q) } else { (p, q) };
+                let at = [0, 1].map(|k| {
+                    let [a, b, c] = xy.map(|v| i64::from(v[k]));
+                    (a + ((b - a) * p + (c - a) * q) / (1 << 12)) / 256
+                });
+                assert_eq!(rows[at[1] as usize] >> at[0] & 1, 1, "{xy:?} at {at:?}");
             }
         }
     }

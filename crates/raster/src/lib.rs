@@ -39,7 +39,7 @@ pub use grid::{FillRule, Grid};
 pub use interpolation::{DepthBias, Interpolation, WindowPlane};
 pub use primitive::{Piece, PrimitiveKind};
 pub use projected::{ClipVolume, DepthRange, ProjectedPrimitive, Viewport, area, drop_outside};
-pub use shape::{Edge, Outline, RasterBounds, Shape};
+pub use shape::{CoverageRule, Edge, Outline, RasterBounds, Shape};
 pub use tags::Tags;
 pub use vertices::{ProjectedVertex, Projection};
 

@@ -27,10 +27,24 @@ pub struct Shape {
     pub primitive: u32,
     /// Number of its sides.
     pub sides: u8,
-    /// Coverage is decided at the centre of a pixel for all its samples.
-    pub centre_only: bool,
+    /// Coverage of a pixel's samples.
+    pub coverage: CoverageRule,
     /// Fill rule for samples on an edge.
     pub fill: FillRule,
+}
+
+/// Coverage of a pixel's samples by a shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoverageRule {
+    /// Each sample that is inside.
+    #[default]
+    Samples,
+    /// All samples if the centre of the pixel is inside.
+    Centre,
+    /// All samples if the shape touches the pixel, once it is grown by 1/512 of a pixel (conservative rasterisation).
+    ///
+    /// source of the growth: Mesa, anv_physical_device.c (`primitiveOverestimationSize`)
+    Conservative,
 }
 
 /// Rectangle outside of which nothing is drawn, from `min` to `max` (exclusive).
@@ -55,8 +69,8 @@ pub struct Outline {
     pub size_px: f32,
     /// Number of the primitive.
     pub primitive: u32,
-    /// Coverage is decided at the centre of a pixel for all its samples.
-    pub centre_only: bool,
+    /// Coverage of a pixel's samples.
+    pub coverage: CoverageRule,
     /// A line is a rectangle, as Vulkan has strict lines, instead of a parallelogram.
     pub rectangular: bool,
 }
@@ -90,10 +104,13 @@ impl Shape {
             PrimitiveKind::Line => (line(grid, p, q, outline.size_px), 4),
         };
         let (mut min_px, mut max_px) = ([0; 2], [0; 2]);
-        let [least, greatest] = match limits.samples {
-            None => [[0; 2], [grid.pixel() as i32 - 1; 2]],
-            Some(_) if outline.centre_only => [[grid.pixel() as i32 / 2; 2]; 2],
-            Some(samples) => samples,
+        let pixel = grid.pixel() as i32;
+        let [least, greatest] = match (limits.samples, outline.coverage) {
+            // Half a sub-pixel is what it grows by.
+            (_, CoverageRule::Conservative) => [[-1; 2], [pixel; 2]],
+            (None, _) => [[0; 2], [pixel - 1; 2]],
+            (Some(_), CoverageRule::Centre) => [[pixel / 2; 2]; 2],
+            (Some(samples), CoverageRule::Samples) => samples,
         };
         let bits = grid.subpixel_bits();
         for axis in 0..2 {
@@ -116,7 +133,7 @@ impl Shape {
             max_px,
             primitive: outline.primitive,
             sides,
-            centre_only: outline.centre_only,
+            coverage: outline.coverage,
             fill: grid.fill_rule(),
         })
     }
@@ -127,7 +144,8 @@ impl Shape {
         let next = if side + 1 == usize::from(self.sides) { 0 } else { side + 1 };
         let (p, q) = (self.corners[side], self.corners[next & 3]);
         let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
-        let on_edge = i64::from(!self.fill.includes([dx, dy]));
+        let is_filled = self.coverage == CoverageRule::Conservative || self.fill.includes([dx, dy]);
+        let on_edge = i64::from(!is_filled);
         let c = i64::from(dy) * i64::from(p[0]) - i64::from(dx) * i64::from(p[1]) - on_edge;
         Edge { a: -dy, b: dx, c }
     }

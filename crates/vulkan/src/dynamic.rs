@@ -342,6 +342,11 @@ entry! {
         set::<B>(buffer, "vkCmdSetLineRasterizationModeEXT", Groups::LINE_MODE, move |s| s.line_mode = mode);
     }
 
+    /// `vkCmdSetConservativeRasterizationModeEXT`.
+    fn vkCmdSetConservativeRasterizationModeEXT<B: Driver>(buffer: vk::CommandBuffer, mode: vk::ConservativeRasterizationModeEXT) {
+        set::<B>(buffer, "vkCmdSetConservativeRasterizationModeEXT", Groups::CONSERVATIVE, move |s| s.conservative = state::is_conservative(mode));
+    }
+
     /// `vkCmdSetLineStippleEnableEXT`.
     fn vkCmdSetLineStippleEnableEXT<B: Driver>(buffer: vk::CommandBuffer, on: vk::Bool32) {
         set::<B>(buffer, "vkCmdSetLineStippleEnableEXT", Groups::LINE_STIPPLE_ENABLE, move |s| s.stipple_enable = on == vk::TRUE);

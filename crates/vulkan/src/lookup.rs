@@ -167,7 +167,7 @@ macro_rules! device_commands {
             vkCmdSetPatchControlPointsEXT<B>, vkCmdSetPolygonModeEXT<B>,
             vkCmdSetRasterizationSamplesEXT<B>, vkCmdSetSampleMaskEXT<B>,
             vkCmdSetSampleLocationsEnableEXT<B>, vkCmdSetSampleLocationsEXT<B>,
-            vkCmdSetFragmentShadingRateKHR<B>,
+            vkCmdSetFragmentShadingRateKHR<B>, vkCmdSetConservativeRasterizationModeEXT<B>,
             vkCmdSetAlphaToCoverageEnableEXT<B>, vkCmdSetAlphaToOneEnableEXT<B>,
             vkCmdSetColorBlendEnableEXT<B>, vkCmdSetColorBlendEquationEXT<B>,
             vkCmdSetColorBlendAdvancedEXT<B>, vkCmdSetColorWriteMaskEXT<B>,
@@ -180,7 +180,7 @@ macro_rules! device_commands {
             vkCmdSetRenderingInputAttachmentIndices<B>,
         }
         unoffered::{
-            vkCmdSetConservativeRasterizationModeEXT<B>, vkCmdSetExtraPrimitiveOverestimationSizeEXT<B>,
+            vkCmdSetExtraPrimitiveOverestimationSizeEXT<B>,
             vkCmdSetCoverageModulationModeNV<B>,
             vkCmdSetCoverageModulationTableEnableNV<B>, vkCmdSetCoverageModulationTableNV<B>,
             vkCmdSetCoverageReductionModeNV<B>, vkCmdSetCoverageToColorEnableNV<B>,

@@ -375,6 +375,11 @@ state! {
         /// Places of the samples in all pixels, from the upper left corner.
         sample_locations: [[f32; 2]; MAX_SAMPLES] = [[0.5; 2]; MAX_SAMPLES],
     }
+    /// Conservative rasterisation.
+    53 CONSERVATIVE [CONSERVATIVE_RASTERIZATION_MODE_EXT] {
+        /// Triangles cover all pixels that they touch.
+        conservative: bool = false,
+    }
     /// Size of fragments.
     52 SHADING_RATE [FRAGMENT_SHADING_RATE_KHR] {
         /// Width and height in pixels of the fragments that the pipeline or a command asks for.
@@ -515,6 +520,11 @@ pub(crate) unsafe fn sample_locations(i: &vk::SampleLocationsInfoEXT) -> [[f32; 
         *to = [from.x, from.y];
     }
     places
+}
+
+/// Whether a mode is conservative: underestimation is not offered.
+pub(crate) fn is_conservative(mode: vk::ConservativeRasterizationModeEXT) -> bool {
+    mode != vk::ConservativeRasterizationModeEXT::DISABLED
 }
 
 /// Width and height of fragments that an application gives: at least a pixel.

@@ -9,9 +9,6 @@ use crate::backend::Backend;
 use crate::entry;
 
 entry! {
-    /// `vkCmdSetConservativeRasterizationModeEXT`.
-    fn vkCmdSetConservativeRasterizationModeEXT<B: Backend>(_buffer: vk::CommandBuffer, _mode: vk::ConservativeRasterizationModeEXT) {}
-
     /// `vkCmdSetExtraPrimitiveOverestimationSizeEXT`.
     fn vkCmdSetExtraPrimitiveOverestimationSizeEXT<B: Backend>(_buffer: vk::CommandBuffer, _size: f32) {}
 

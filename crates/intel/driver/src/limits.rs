@@ -159,6 +159,9 @@ fn extensions(chip: &Chip) -> Vec<(&'static str, u32)> {
     if has_coarse_pixels(chip) {
         all.push(("VK_KHR_fragment_shading_rate", 2));
     }
+    if is_conservative(chip) {
+        all.push(("VK_EXT_conservative_rasterization", 1));
+    }
     all
 }
 
@@ -463,22 +466,6 @@ fn feature_chain(chip: &Chip) -> Answers {
                 extended_dynamic_state2, extended_dynamic_state2_logic_op,
                 extended_dynamic_state2_patch_control_points,
             }
-            PhysicalDeviceExtendedDynamicState3FeaturesEXT {
-                extended_dynamic_state_3depth_clamp_enable, extended_dynamic_state3_polygon_mode,
-                extended_dynamic_state3_rasterization_samples, extended_dynamic_state3_sample_mask,
-                extended_dynamic_state3_alpha_to_coverage_enable,
-                extended_dynamic_state3_alpha_to_one_enable, extended_dynamic_state3_logic_op_enable,
-                extended_dynamic_state3_color_blend_enable,
-                extended_dynamic_state3_color_blend_equation,
-                extended_dynamic_state3_color_write_mask, extended_dynamic_state_3depth_clip_enable,
-                extended_dynamic_state3_provoking_vertex_mode,
-                extended_dynamic_state3_line_rasterization_mode,
-                extended_dynamic_state3_line_stipple_enable,
-                extended_dynamic_state_3depth_clip_negative_one_to_one,
-                extended_dynamic_state3_tessellation_domain_origin,
-                extended_dynamic_state3_rasterization_stream,
-                extended_dynamic_state3_sample_locations_enable,
-            }
             PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
             PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback, geometry_streams }
             PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT { primitives_generated_query }
@@ -520,6 +507,29 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
             PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
         }
+        let mut dynamic = on!(PhysicalDeviceExtendedDynamicState3FeaturesEXT {
+            extended_dynamic_state_3depth_clamp_enable,
+            extended_dynamic_state3_polygon_mode,
+            extended_dynamic_state3_rasterization_samples,
+            extended_dynamic_state3_sample_mask,
+            extended_dynamic_state3_alpha_to_coverage_enable,
+            extended_dynamic_state3_alpha_to_one_enable,
+            extended_dynamic_state3_logic_op_enable,
+            extended_dynamic_state3_color_blend_enable,
+            extended_dynamic_state3_color_blend_equation,
+            extended_dynamic_state3_color_write_mask,
+            extended_dynamic_state_3depth_clip_enable,
+            extended_dynamic_state3_provoking_vertex_mode,
+            extended_dynamic_state3_line_rasterization_mode,
+            extended_dynamic_state3_line_stipple_enable,
+            extended_dynamic_state_3depth_clip_negative_one_to_one,
+            extended_dynamic_state3_tessellation_domain_origin,
+            extended_dynamic_state3_rasterization_stream,
+            extended_dynamic_state3_sample_locations_enable,
+        });
+        dynamic.extended_dynamic_state3_conservative_rasterization_mode =
+            u32::from(is_conservative(chip));
+        a.add(dynamic);
         if has_coarse_pixels(chip) {
             answer! { a,
                 PhysicalDeviceFragmentShadingRateFeaturesKHR { pipeline_fragment_shading_rate }
@@ -702,8 +712,16 @@ fn property_chain(chip: &Chip) -> Answers {
                 max_fragment_shading_rate_coverage_samples: side * side * 16,
                 max_fragment_shading_rate_rasterization_samples: vk::SampleCountFlags::_16,
                 fragment_shading_rate_with_sample_mask: TRUE,
+                fragment_shading_rate_with_conservative_rasterization: TRUE,
                 fragment_shading_rate_with_custom_sample_locations: TRUE,
                 fragment_shading_rate_strict_multiply_combiner: TRUE,
+                ..Default::default()
+            });
+        }
+        if is_conservative(chip) {
+            a.add(vk::PhysicalDeviceConservativeRasterizationPropertiesEXT {
+                primitive_overestimation_size: 1.0 / 512.0,
+                degenerate_triangles_rasterized: TRUE,
                 ..Default::default()
             });
         }
@@ -776,6 +794,11 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         max_memory_bytes: MAX_MEMORY,
         shading_rates: if has_coarse_pixels(chip) { &SHADING_RATES } else { &[] },
     }
+}
+
+/// Whether triangles can cover all pixels that they touch. ANV offers it on Gen12 alone.
+fn is_conservative(chip: &Chip) -> bool {
+    chip.generation == Generation::Gen12
 }
 
 /// Whether pixel shaders can run for coarse pixels.

@@ -43,6 +43,7 @@ pub(super) fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
             | Groups::NEGATIVE_ONE_TO_ONE
             | Groups::PROVOKING
             | Groups::LINE_MODE
+            | Groups::CONSERVATIVE
             | Groups::LINE_STIPPLE
             | Groups::LINE_STIPPLE_ENABLE
             | Groups::PATCH
@@ -184,6 +185,13 @@ pub(super) unsafe fn pre_raster(
             s.provoking_last = provoking.is_some_and(|p| {
                 p.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX
             });
+            let conservative: Option<&vk::PipelineRasterizationConservativeStateCreateInfoEXT> =
+                chain::find(
+                    r.next,
+                    vk::StructureType::PIPELINE_RASTERIZATION_CONSERVATIVE_STATE_CREATE_INFO_EXT,
+                );
+            s.conservative = conservative
+                .is_some_and(|c| state::is_conservative(c.conservative_rasterization_mode));
             let stream: Option<&vk::PipelineRasterizationStateStreamCreateInfoEXT> = chain::find(
                 r.next,
                 vk::StructureType::PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT,

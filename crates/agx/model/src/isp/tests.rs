@@ -217,7 +217,7 @@ impl Rig {
             kind: PrimitiveKind::Triangle,
             size_px: 0.0,
             primitive: self.scene.primitives.len() as u32,
-            centre_only: false,
+            coverage: tepui_raster::CoverageRule::Samples,
             rectangular: false,
         };
         let limits = RasterBounds { min: [0; 2], max: [SIZE as u32; 2], samples: None };

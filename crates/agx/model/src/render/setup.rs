@@ -2,8 +2,8 @@
 
 use tepui_agx_packets::ppp::PolygonMode;
 use tepui_raster::{
-    ClipVolume, DepthRange, Outline, Piece, PrimitiveKind, ProjectedPrimitive, ProjectedVertex,
-    Projection, RasterBounds, Shape, Viewport, area,
+    ClipVolume, CoverageRule, DepthRange, Outline, Piece, PrimitiveKind, ProjectedPrimitive,
+    ProjectedVertex, Projection, RasterBounds, Shape, Viewport, area,
 };
 
 use super::scene::{GRID, Primitive, State};
@@ -351,7 +351,10 @@ fn outline(primitive: &Primitive, index: u32, state: &State) -> Outline {
         size_px: primitive.size_px,
         primitive: index,
         // Mesa asks for it for Bresenham lines. source: hk_cmd_draw.c, `primitive_msaa`
-        centre_only: state.cull.primitive_msaa,
+        coverage: match state.cull.primitive_msaa {
+            true => CoverageRule::Centre,
+            false => CoverageRule::Samples,
+        },
         rectangular: false,
     }
 }

@@ -274,6 +274,7 @@ pub static RULES: &[Rule] = &[
             Groups::TOPOLOGY,
             Groups::LINE_MODE,
             Groups::LINE_WIDTH,
+            Groups::CONSERVATIVE,
         ]),
         BOTH,
         raster::raster,

@@ -205,6 +205,7 @@ pub fn raster(c: &Context<'_>, out: &mut Out) -> Result<()> {
         },
         front_winding: s.front_face == vk::FrontFace::COUNTER_CLOCKWISE,
         api_mode,
+        conservative_rasterization_enable: s.conservative,
         antialiasing_enable: are_lines(c) && line_mode(c) == Line::RECTANGULAR_SMOOTH,
         ..State3dRaster::default()
     })

@@ -3,7 +3,7 @@
 
 use tepui_intel_chips::Generation;
 use tepui_raster::{
-    ClipVolume, DepthBias, DepthRange, Interpolation, Outline, Piece, PrimitiveKind,
+    ClipVolume, CoverageRule, DepthBias, DepthRange, Interpolation, Outline, Piece, PrimitiveKind,
     ProjectedPrimitive, RasterBounds, Shape, Viewport, WindowPlane, drop_outside,
 };
 
@@ -365,7 +365,8 @@ impl<'a> Geometry<'a> {
         let (mut drawn, mut front) = (self.kind, true);
         if self.kind == PrimitiveKind::Triangle {
             let turn = placed.turn();
-            if turn == 0.0 {
+            // source: Mesa, anv_physical_device.c (`degenerateTrianglesRasterized`)
+            if turn == 0.0 && !self.state.raster.conservative_rasterization_enable {
                 return;
             }
             // source: genxml, 3DSTATE_RASTER: Front Winding 0 is clockwise on the screen.
@@ -509,12 +510,18 @@ impl<'a> Geometry<'a> {
     ) {
         let primitive = scene.primitives.len() as u32;
         let raster = &self.state.raster;
-        let centre_only = self.state.samples() > 1 && self.is_aliased();
+        let coverage = match drawn {
+            PrimitiveKind::Triangle if raster.conservative_rasterization_enable => {
+                CoverageRule::Conservative
+            }
+            _ if self.state.samples() > 1 && self.is_aliased() => CoverageRule::Centre,
+            _ => CoverageRule::Samples,
+        };
         // source: Mesa, genX_gfx_state.c (`anv_rasterization_mode`): Gen12 draws rectangles so; what Gen9 draws is not known.
         let rectangular = self.state.generation == Generation::Gen12
             && raster.api_mode == 2
             && raster.dx_multisample_rasterization_enable;
-        let outline = Outline { kind: drawn, size_px, primitive, centre_only, rectangular };
+        let outline = Outline { kind: drawn, size_px, primitive, coverage, rectangular };
         let before = scene.shapes.len();
         let shapes = self.pieces.iter().filter_map(|p| Shape::new(&GRID, p.xy, &outline, limits));
         scene.shapes.extend(shapes);

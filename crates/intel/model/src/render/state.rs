@@ -168,9 +168,6 @@ impl State {
         if self.wm.legacy_depth_buffer_clear_enable {
             return Err(unimplemented("a depth clear of 3DSTATE_WM"));
         }
-        if self.raster.conservative_rasterization_enable {
-            return Err(unimplemented("conservative rasterisation"));
-        }
         if self.multisample.number_of_multisamples > 4 {
             return Err(JobFault::new(UNIT, "more than 16 samples"));
         }

@@ -8,8 +8,8 @@
 use tepui_mali_packets::draw::{DrawMode, PrimitiveFlags, Scissor};
 use tepui_mali_packets::tiler::TilerContext;
 use tepui_raster::{
-    Assembler, ClipVolume, Interpolation, Outline, Piece, PrimitiveKind, ProjectedPrimitive,
-    Provoking, RasterBounds, Shape, Topology, Viewport,
+    Assembler, ClipVolume, CoverageRule, Interpolation, Outline, Piece, PrimitiveKind,
+    ProjectedPrimitive, Provoking, RasterBounds, Shape, Topology, Viewport,
 };
 use tepui_softgpu::UnitMemory;
 
@@ -152,7 +152,7 @@ pub(crate) fn fullscreen(draw: Draw, context: &TilerContext, scissor: &Scissor, 
             min_px: limits.min.map(|v| v as u16),
             max_px: limits.max.map(|v| v.min(u32::from(u16::MAX)) as u16),
             primitive: scene.primitives.len() as u32,
-            centre_only: false,
+            coverage: CoverageRule::Samples,
             fill: GRID.fill_rule(),
         });
         scene.primitives.push(Primitive {
@@ -262,7 +262,10 @@ impl Assembly<'_> {
             kind: self.kind,
             size_px,
             primitive: scene.primitives.len() as u32,
-            centre_only: self.kind == PrimitiveKind::Line && setup.single_sampled_lines,
+            coverage: match self.kind == PrimitiveKind::Line && setup.single_sampled_lines {
+                true => CoverageRule::Centre,
+                false => CoverageRule::Samples,
+            },
             rectangular: !setup.single_sampled_lines,
         };
         for piece in &self.pieces {
