@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, vertices};
+use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state};
 use crate::case::{Case, Output, Rule, Shader};
 use crate::gpu::{Attachment, Gpu, ImageSpec, Pass, Pipelines, Shape};
 
