@@ -243,6 +243,7 @@ impl<'a> Parser<'a> {
             "scratch_bytes" => self.s.info.scratch_bytes = self.number()?,
             "linked" => self.s.info.linked = true,
             "early_tests" => self.s.info.early_tests = true,
+            "post_depth_coverage" => self.s.info.post_depth_coverage = true,
             "early_and_late_tests" => self.s.info.early_and_late_tests = true,
             "per_sample" => self.s.info.per_sample = true,
             "maximal_reconvergence" => self.s.info.maximal_reconvergence = true,

@@ -125,6 +125,7 @@ impl Printer<'_> {
         for (name, v) in [
             ("linked", i.linked),
             ("early_tests", i.early_tests),
+            ("post_depth_coverage", i.post_depth_coverage),
             ("early_and_late_tests", i.early_and_late_tests),
             ("per_sample", i.per_sample),
             ("maximal_reconvergence", i.maximal_reconvergence),

@@ -304,6 +304,8 @@ pub struct Info {
     pub linked: bool,
     /// Fragment: depth and stencil tests run before the shader.
     pub early_tests: bool,
+    /// Fragment: the coverage that it reads is what early tests left.
+    pub post_depth_coverage: bool,
     /// Fragment: early tests, and late when the shader discards (`EarlyAndLateFragmentTests`).
     pub early_and_late_tests: bool,
     /// Fragment: how a written depth relates to the interpolated one.
@@ -344,6 +346,7 @@ impl Info {
             scratch_bytes: 0,
             linked: false,
             early_tests: false,
+            post_depth_coverage: false,
             early_and_late_tests: false,
             depth: DepthMode::Any,
             per_sample: false,

@@ -132,8 +132,8 @@ impl Cx<'_> {
                 | M::RequireFullQuadsKHR
                 | M::QuadDerivativesKHR
                 // The decorations of the outputs say what is captured.
-                | M::Xfb
-                | M::PostDepthCoverage => {}
+                | M::Xfb => {}
+                M::PostDepthCoverage => self.s.info.post_depth_coverage = true,
                 M::MaximallyReconvergesKHR => self.s.info.maximal_reconvergence = true,
                 M::DerivativeGroupQuadsKHR => self.s.info.derivatives = DerivativeGroup::Quads,
                 M::DerivativeGroupLinearKHR => self.s.info.derivatives = DerivativeGroup::Linear,

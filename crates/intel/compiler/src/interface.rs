@@ -258,7 +258,10 @@ impl Fragment {
             }
             Builtin::SampleId => info.per_sample = true,
             Builtin::SamplePosition => (info.per_sample, info.sample_position) = (true, true),
-            Builtin::SampleMask => info.coverage = true,
+            Builtin::SampleMask => {
+                info.coverage = true;
+                info.depth_coverage = s.info.post_depth_coverage;
+            }
             Builtin::PointCoord => _ = self.inputs.insert(Varying::PointCoord, false),
             Builtin::PrimitiveId => _ = self.inputs.insert(Varying::PrimitiveId, true),
             _ => {}

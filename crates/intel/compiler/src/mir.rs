@@ -343,6 +343,11 @@ pub enum Op {
         /// Of workgroup memory.
         local: bool,
     },
+    /// Begins a part of the program that threads of the same pixels execute one after the other, or ends it.
+    Interlock {
+        /// Ends it.
+        end: bool,
+    },
     /// Loads a spilled value from scratch memory, or stores it there, at an offset in registers.
     Scratch {
         /// Whether it stores.
@@ -510,6 +515,7 @@ impl<const W: u8> Target for Eu<W> {
             | Op::TargetWrite(_)
             | Op::Barrier
             | Op::Fence { .. }
+            | Op::Interlock { .. }
             | Op::Scratch { store: true, .. } => Effect::Fixed,
         }
     }

@@ -100,6 +100,7 @@ fn name(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
             f.write_str(if *buffers { ".buffers" } else { "" })?;
             f.write_str(if *local { ".local" } else { "" })
         }
+        Op::Interlock { end } => f.write_str(if *end { "interlock.end" } else { "interlock" }),
         Op::Scratch { store, at, .. } => {
             write!(f, "{}_scratch +{at}", if *store { "store" } else { "load" })
         }

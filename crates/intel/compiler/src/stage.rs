@@ -357,8 +357,10 @@ pub struct FragmentInfo {
     pub source_depth: bool,
     /// Pixel Shader Uses Source W.
     pub source_w: bool,
-    /// Input Coverage Mask State is normal.
+    /// Input Coverage Mask State is normal, or that of depth.
     pub coverage: bool,
+    /// It is that of depth: early tests have taken samples away.
+    pub depth_coverage: bool,
     /// Position XY Offset Select is the sample (3), else none (0).
     pub sample_position: bool,
     /// Pixel Shader Pulls Bary: messages to the pixel interpolator are sent.

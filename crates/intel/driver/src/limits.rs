@@ -112,6 +112,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_extended_dynamic_state2", 1),
     ("VK_EXT_extended_dynamic_state3", 2),
     ("VK_EXT_external_memory_dma_buf", 1),
+    ("VK_EXT_fragment_shader_interlock", 1),
     ("VK_EXT_global_priority", 2),
     ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_graphics_pipeline_library", 1),
@@ -129,6 +130,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_mutable_descriptor_type", 1),
     ("VK_EXT_non_seamless_cube_map", 1),
     ("VK_EXT_pipeline_robustness", 1),
+    ("VK_EXT_post_depth_coverage", 1),
     ("VK_EXT_primitive_topology_list_restart", 1),
     ("VK_EXT_provoking_vertex", 1),
     ("VK_EXT_robustness2", 1),
@@ -466,6 +468,9 @@ fn feature_chain(chip: &Chip) -> Answers {
                 extended_dynamic_state2, extended_dynamic_state2_logic_op,
                 extended_dynamic_state2_patch_control_points,
             }
+            PhysicalDeviceFragmentShaderInterlockFeaturesEXT {
+                fragment_shader_sample_interlock, fragment_shader_pixel_interlock,
+            }
             PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT { graphics_pipeline_library }
             PhysicalDeviceTransformFeedbackFeaturesEXT { transform_feedback, geometry_streams }
             PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT { primitives_generated_query }
@@ -713,6 +718,7 @@ fn property_chain(chip: &Chip) -> Answers {
                 max_fragment_shading_rate_rasterization_samples: vk::SampleCountFlags::_16,
                 fragment_shading_rate_with_sample_mask: TRUE,
                 fragment_shading_rate_with_conservative_rasterization: TRUE,
+                fragment_shading_rate_with_fragment_shader_interlock: TRUE,
                 fragment_shading_rate_with_custom_sample_locations: TRUE,
                 fragment_shading_rate_strict_multiply_combiner: TRUE,
                 ..Default::default()
@@ -722,6 +728,7 @@ fn property_chain(chip: &Chip) -> Answers {
             a.add(vk::PhysicalDeviceConservativeRasterizationPropertiesEXT {
                 primitive_overestimation_size: 1.0 / 512.0,
                 degenerate_triangles_rasterized: TRUE,
+                conservative_rasterization_post_depth_coverage: TRUE,
                 ..Default::default()
             });
         }

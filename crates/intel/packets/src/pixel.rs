@@ -239,6 +239,20 @@ packet! {
     }
 }
 
+/// Values of Input Coverage Mask State. source: genxml (`ICMS`)
+pub struct CoverageMask;
+
+impl CoverageMask {
+    /// No mask.
+    pub const NONE: u32 = 0;
+    /// Samples that the primitive covers.
+    pub const NORMAL: u32 = 1;
+    /// Pixels that the primitive covers all of.
+    pub const INNER_CONSERVATIVE: u32 = 2;
+    /// Samples that early tests have left.
+    pub const DEPTH: u32 = 3;
+}
+
 packet! {
     /// Number of samples.
     pub struct State3dMultisample = "3DSTATE_MULTISAMPLE", 8 bytes

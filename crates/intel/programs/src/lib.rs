@@ -6,7 +6,7 @@ use tepui_intel_compiler::stage::{
     ControlData, DomainInfo, FragmentInfo, GeometryInfo, HullInfo, Tessellator, VertexInfo,
 };
 use tepui_intel_compiler::vue::{Setup, SetupAttribute, Varying};
-use tepui_intel_packets::pixel::State3dPsExtra;
+use tepui_intel_packets::pixel::{CoverageMask, State3dPsExtra};
 use tepui_intel_packets::raster::{SfOutputAttributeDetail, State3dSbe, State3dSbeSwiz};
 use tepui_intel_packets::stages::{State3dDs, State3dGs, State3dHs, State3dTe, State3dVs};
 use tepui_ir::{DepthMode, PrimitiveKind};
@@ -170,7 +170,11 @@ pub fn swizzles(setup: &Setup) -> State3dSbeSwiz {
 #[must_use]
 pub fn pixel(info: &FragmentInfo) -> State3dPsExtra {
     State3dPsExtra {
-        input_coverage_mask_state: u32::from(info.coverage),
+        input_coverage_mask_state: match (info.coverage, info.depth_coverage) {
+            (false, _) => CoverageMask::NONE,
+            (true, false) => CoverageMask::NORMAL,
+            (true, true) => CoverageMask::DEPTH,
+        },
         pixel_shader_has_uav: info.side_effects,
         pixel_shader_pulls_bary: info.pulls_barycentrics,
         pixel_shader_computes_stencil: info.stencil,

@@ -95,6 +95,7 @@ impl Emit {
             Op::Clock => return self.clock(inst),
             Op::Barrier => return self.barrier(),
             Op::Fence { buffers, local } => return self.fence(buffers, local),
+            Op::Interlock { end } => return self.interlock(end),
             _ => {}
         }
         for part in self.parts(widest(inst)) {
@@ -449,23 +450,33 @@ impl Emit {
     /// one of its own, and a read of the response waits for each. source: Mesa, brw_fs_nir.cpp (`nir_intrinsic_barrier`)
     fn fence(&mut self, buffers: bool, local: bool) {
         let of_local = local && self.generation == Generation::Gen12;
+        let waits = self.generation == Generation::Gen12;
         if buffers || !of_local {
-            self.one_fence(0);
+            self.one_fence(Opcode::Send, 0, waits);
         }
         if of_local {
-            self.one_fence(descriptor::LOCAL);
+            self.one_fence(Opcode::Send, descriptor::LOCAL, waits);
         }
     }
 
-    fn one_fence(&mut self, surface: u8) {
-        let mut send = self.no_mask(Opcode::Send, 1);
+    /// The begin is a fence that is sent once earlier threads of the same pixels have ended. Before the end of the thread, which
+    /// later ones wait for, its writes are visible. source: Mesa, brw_fs_nir.cpp (`nir_intrinsic_begin_invocation_interlock`)
+    fn interlock(&mut self, end: bool) {
+        match end {
+            false => self.one_fence(Opcode::Sendc, 0, self.generation == Generation::Gen12),
+            true => self.one_fence(Opcode::Send, 0, true),
+        }
+    }
+
+    fn one_fence(&mut self, opcode: Opcode, surface: u8, waits: bool) {
+        let mut send = self.no_mask(opcode, 1);
         let response = Location::register(Register::General(RESPONSE));
         send.dst = Dst { location: response, ..Dst::NULL };
         send.src[0] = self.payload(0);
         send.send.sfid = Sfid::DataCache0;
         send.send.desc = Desc::Immediate(descriptor::FENCE | u32::from(surface));
         self.push(send);
-        if self.generation == Generation::Gen9 {
+        if !waits {
             return;
         }
         let mut read = self.no_mask(Opcode::Mov, 8);

@@ -108,6 +108,8 @@ impl Select<'_> {
                 self.keep(Comparison { condition: Condition::NotZero, sources: [same, same] });
             }
             (Op::DemoteIf, _) => self.demote_if(s.arg(i, 0)),
+            (Op::InterlockBegin, _) => self.effect(mir::Op::Interlock { end: false }),
+            (Op::InterlockEnd, _) => self.effect(mir::Op::Interlock { end: true }),
             (Op::IsHelper, _) => {
                 let v = self.def_plane(mir::Op::Helper { from_start: false }, Ty::D, &[]);
                 self.set(s.result(i), &[Comp::Val(v)]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tepui_intel_chips::Generation;
 use tepui_intel_eu::{Stop, Thread};
-use tepui_intel_packets::pixel::State3dPs;
+use tepui_intel_packets::pixel::{CoverageMask, State3dPs};
 use tepui_softgpu::AddressSpace;
 
 use super::coarse;
@@ -49,6 +49,8 @@ pub(super) struct PixelShader {
     depth: bool,
     w: bool,
     coverage: bool,
+    /// That mask is what early tests have left.
+    depth_coverage: bool,
     /// Whether the payload contains sample offsets.
     pub offsets: bool,
     /// Whether a thread's channels are samples instead of pixels.
@@ -150,7 +152,8 @@ impl PixelShader {
             barycentrics: state.wm.barycentric_interpolation_mode,
             depth: extra.pixel_shader_uses_source_depth,
             w: extra.pixel_shader_uses_source_w,
-            coverage: extra.input_coverage_mask_state != 0,
+            coverage: extra.input_coverage_mask_state != CoverageMask::NONE,
+            depth_coverage: extra.input_coverage_mask_state == CoverageMask::DEPTH,
             offsets: ps.position_xy_offset_select != 0,
             per_sample: extra.pixel_shader_is_per_sample,
             coarse: coarse::size(context, memory, state)?,
@@ -312,7 +315,7 @@ impl PixelShader {
             }
             if self.coverage {
                 for (lane, subspan, pixel) in lanes.clone() {
-                    grf.put(next + lane / 8, lane % 8, subspan.coverage[pixel]);
+                    grf.put(next + lane / 8, lane % 8, self.mask_of(subspan)[pixel]);
                 }
                 next += width / 8;
             }
@@ -329,6 +332,11 @@ impl PixelShader {
         }
         self.setup(&mut grf, attributes);
         self.execute(thread, ports, budget)
+    }
+
+    /// The covered samples of each pixel of a subspan that channels are told of.
+    fn mask_of<'s>(&self, subspan: &'s Subspan) -> &'s [u32; 4] {
+        if self.depth_coverage { &subspan.covered } else { &subspan.coverage }
     }
 
     /// The upper left pixel of a channel of a subspan.
@@ -454,7 +462,7 @@ impl PixelShader {
             for (lane, subspan) in (0..width).step_by(4).zip(subspans) {
                 for pixel in 0..4 {
                     let lane = lane + pixel;
-                    grf.put(next + lane / 8, lane % 8, subspan.coverage[pixel]);
+                    grf.put(next + lane / 8, lane % 8, self.mask_of(subspan)[pixel]);
                 }
             }
             next += width / 8;

@@ -16,8 +16,8 @@ use tepui_intel_packets::output::{
     State3dViewportStatePointersCc, State3dViewportStatePointersSfClip, State3dWmDepthStencil,
 };
 use tepui_intel_packets::pixel::{
-    State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask, State3dSamplePattern,
-    State3dWm,
+    CoverageMask, State3dMultisample, State3dPs, State3dPsExtra, State3dSampleMask,
+    State3dSamplePattern, State3dWm,
 };
 use tepui_intel_packets::raster::{
     State3dClip, State3dDrawingRectangle, State3dRaster, State3dSbe, State3dSbeSwiz, State3dSf,
@@ -167,6 +167,9 @@ impl State {
         }
         if self.wm.legacy_depth_buffer_clear_enable {
             return Err(unimplemented("a depth clear of 3DSTATE_WM"));
+        }
+        if self.extra.input_coverage_mask_state == CoverageMask::INNER_CONSERVATIVE {
+            return Err(unimplemented("the mask of pixels that a primitive covers all of"));
         }
         if self.multisample.number_of_multisamples > 4 {
             return Err(JobFault::new(UNIT, "more than 16 samples"));
