@@ -373,7 +373,11 @@ impl Commands<'_> {
             if let Some([width, height]) = s.fragment_px {
                 let keep = [vk::FragmentShadingRateCombinerOpKHR::KEEP; 2];
                 let set = khr::fragment_shading_rate::Device::new(instance, device);
-                (set.fp().cmd_set_fragment_shading_rate_khr)(c, &vk::Extent2D { width, height }, &keep);
+                (set.fp().cmd_set_fragment_shading_rate_khr)(
+                    c,
+                    &vk::Extent2D { width, height },
+                    &keep,
+                );
             }
             more.cmd_set_alpha_to_coverage_enable(c, s.alpha_to_coverage);
             more.cmd_set_alpha_to_one_enable(c, s.alpha_to_one);

@@ -370,7 +370,8 @@ impl<'a> Geometry<'a> {
                 return;
             }
             // source: genxml, 3DSTATE_RASTER: Front Winding 0 is clockwise on the screen.
-            front = (turn > 0.0) != self.state.raster.front_winding;
+            // One without an area faces back. source: Vulkan specification, "Basic Polygon Rasterization"
+            front = turn != 0.0 && (turn > 0.0) != self.state.raster.front_winding;
             // Cull Mode: 0 both, 1 none, 2 front, 3 back.
             let culled = match self.state.raster.cull_mode {
                 0 => true,
