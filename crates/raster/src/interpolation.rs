@@ -21,6 +21,14 @@ impl Interpolation {
         Interpolation::with_lines(kind, positions, |[x, y]| [-y, x])
     }
 
+    /// Values of one vertex everywhere, as triangles without an area have them.
+    pub fn of_vertex(positions: &[[f32; 4]; 3], vertex: usize) -> Interpolation {
+        let w = positions.map(|v| f64::from(v[3]));
+        let mut of = [0.0; 3];
+        of[vertex] = 1.0 / w[vertex];
+        Interpolation { inverse: [[0.0; 3], [0.0; 3], of], w }
+    }
+
     /// Version of [`Interpolation::new`] for lines whose fragments are repeated along the line's minor
     /// axis, as OpenGL's: values are constant along that axis.
     pub fn with_repeated_fragments(
@@ -40,7 +48,7 @@ impl Interpolation {
         let p = positions.map(|v| v.map(f64::from));
         let row = |v: [f64; 4]| [v[0], v[1], v[3]];
         let w = p.map(|v| v[3]);
-        let constant = Interpolation { inverse: [[0.0; 3], [0.0; 3], [1.0 / w[0], 0.0, 0.0]], w };
+        let constant = Interpolation::of_vertex(positions, 0);
         let solved = match kind {
             PrimitiveKind::Point => return constant,
             PrimitiveKind::Triangle => invert([row(p[0]), row(p[1]), row(p[2])]),

@@ -529,7 +529,13 @@ impl<'a> Geometry<'a> {
         if scene.shapes.len() == before {
             return;
         }
-        let planes = Interpolation::new(kind, window);
+        // source: Vulkan specification, "Conservative Rasterization": values are those of the provoking vertex
+        let is_degenerate = coverage == CoverageRule::Conservative
+            && self.pieces.iter().all(|p| tepui_raster::area(p.xy) == 0);
+        let planes = match is_degenerate {
+            true => Interpolation::of_vertex(window, self.provoking.min(2)),
+            false => Interpolation::new(kind, window),
+        };
         let depth = match self.bias(drawn) {
             Some(bias) if kind == PrimitiveKind::Triangle => planes.biased_depth(window, &bias),
             _ => planes.depth(window),
