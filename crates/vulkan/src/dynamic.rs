@@ -318,7 +318,7 @@ entry! {
 
     /// `vkCmdSetDepthClampRangeEXT`.
     fn vkCmdSetDepthClampRangeEXT<B: Driver>(buffer: vk::CommandBuffer, mode: vk::DepthClampModeEXT, range: *const vk::DepthClampRangeEXT) {
-        let range = unsafe { state::clamp_range(mode, range) };
+        let range = unsafe { state::given_clamp_range(mode, range) };
         set::<B>(buffer, "vkCmdSetDepthClampRangeEXT", Groups::DEPTH_CLAMP_RANGE, move |s| s.depth_clamp_range = range);
     }
 

@@ -12,6 +12,21 @@ use crate::chain::Answers;
 pub const CONFORMANCE_VERSION: vk::ConformanceVersion =
     vk::ConformanceVersion { major: 1, minor: 4, subminor: 6, patch: 1 };
 
+/// Limits on the buffers with dynamic offsets of a pipeline layout: `each` of uniform and of storage buffers, written before or after
+/// they are bound.
+#[must_use]
+pub fn dynamic_buffers(each: u32) -> vk::PhysicalDeviceMaintenance7PropertiesKHR {
+    vk::PhysicalDeviceMaintenance7PropertiesKHR {
+        max_descriptor_set_total_uniform_buffers_dynamic: each,
+        max_descriptor_set_total_storage_buffers_dynamic: each,
+        max_descriptor_set_total_buffers_dynamic: 2 * each,
+        max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: each,
+        max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: each,
+        max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * each,
+        ..Default::default()
+    }
+}
+
 /// Features by core version.
 #[derive(Clone, Default)]
 #[expect(missing_docs, reason = "the names say it")]

@@ -536,7 +536,7 @@ pub(crate) fn fragment_size(e: vk::Extent2D) -> [u32; 2] {
 ///
 /// # Safety
 /// The range is null or valid.
-pub unsafe fn clamp_range(
+pub(crate) unsafe fn given_clamp_range(
     mode: vk::DepthClampModeEXT,
     range: *const vk::DepthClampRangeEXT,
 ) -> Option<[f32; 2]> {

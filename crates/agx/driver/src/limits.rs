@@ -7,7 +7,7 @@ use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
-use tepui_vulkan::promoted::{CONFORMANCE_VERSION, Features, Properties};
+use tepui_vulkan::promoted::{self, CONFORMANCE_VERSION, Features, Properties};
 use tepui_vulkan::state::MAX_COLOURS;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
@@ -635,13 +635,7 @@ fn property_chain(chip: &Chip) -> Answers {
         a.add(tepui_vulkan::descriptor::buffer_properties(crate::descriptor::size));
         a.add(vk::PhysicalDeviceMaintenance7PropertiesKHR {
             separate_depth_stencil_attachment_access: TRUE,
-            max_descriptor_set_total_uniform_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_total_storage_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_total_buffers_dynamic: 2 * MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
-            ..Default::default()
+            ..promoted::dynamic_buffers(MAX_DYNAMIC)
         });
         a.add(vk::PhysicalDeviceShaderObjectPropertiesEXT {
             shader_binary_uuid: cache_uuid(chip),

@@ -8,7 +8,7 @@ use tepui_vulkan::backend::{MAX_PLANES, PhysicalInfo, SetMemory};
 use tepui_vulkan::chain::Answers;
 use tepui_vulkan::command::{MAX_PUSH, MAX_SETS};
 use tepui_vulkan::feedback::{MAX_FEEDBACK, MAX_STREAMS};
-use tepui_vulkan::promoted::{CONFORMANCE_VERSION, Features, Properties};
+use tepui_vulkan::promoted::{self, CONFORMANCE_VERSION, Features, Properties};
 use tepui_vulkan::state::{MAX_COLOURS, MAX_VIEWPORTS};
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
@@ -644,15 +644,7 @@ fn property_chain(chip: &Chip) -> Answers {
             ..Default::default()
         });
         a.add(tepui_vulkan::descriptor::buffer_properties(|ty| crate::descriptor::sizes(ty)[0]));
-        a.add(vk::PhysicalDeviceMaintenance7PropertiesKHR {
-            max_descriptor_set_total_uniform_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_total_storage_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_total_buffers_dynamic: 2 * MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: MAX_DYNAMIC,
-            max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
-            ..Default::default()
-        });
+        a.add(promoted::dynamic_buffers(MAX_DYNAMIC));
         a.add(vk::PhysicalDeviceMaintenance9PropertiesKHR {
             default_vertex_attribute_value: vk::DefaultVertexAttributeValueKHR::ZERO_ZERO_ZERO_ZERO,
             ..Default::default()

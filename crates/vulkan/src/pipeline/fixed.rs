@@ -149,8 +149,8 @@ pub(super) unsafe fn pre_raster(
                 v.next,
                 vk::StructureType::PIPELINE_VIEWPORT_DEPTH_CLAMP_CONTROL_CREATE_INFO_EXT,
             );
-            s.depth_clamp_range =
-                clamp.and_then(|c| state::clamp_range(c.depth_clamp_mode, c.depth_clamp_range));
+            s.depth_clamp_range = clamp
+                .and_then(|c| state::given_clamp_range(c.depth_clamp_mode, c.depth_clamp_range));
         }
         let mut stages = slice(info.stages, info.stage_count).iter();
         // Without such a shader, the pointer may be anything.
