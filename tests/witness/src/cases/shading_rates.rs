@@ -76,10 +76,10 @@ fn sizes() -> Case {
                 }
             }
         }
-        let rule = Rule::Abs(1e-5);
+        let rule = || Rule::Abs(1e-5);
         Ok(vec![
-            Output::cpu("centres", &centres[0], &centres[1], rule),
-            Output::cpu("depths and rates", &others[0], &others[1], rule),
+            Output::cpu("centres", &centres[0], &centres[1], rule()),
+            Output::cpu("depths and rates", &others[0], &others[1], rule()),
         ])
     });
     case.without_lavapipe().without_honeykrisp()
