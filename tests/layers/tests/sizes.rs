@@ -29,7 +29,6 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("crates/agx/model/src/usc/jit/lanes.rs", "lanes", MATCH),
     ("crates/agx/model/src/usc/lower/mod.rs", "lower", MATCH),
     ("crates/debug/src/command.rs", "run", MATCH),
-    ("crates/intel/driver/src/limits.rs", "property_chain", TABLE),
     ("crates/intel/eu/src/program.rs", "lower", LONG),
     ("crates/intel/eu/src/translate/kind.rs", "kind", MATCH),
     ("crates/intel/model/src/port/render.rs", "render_target_write", LONG),

@@ -37,6 +37,7 @@ pub mod packets;
 pub mod page_table;
 pub mod pool;
 pub mod programs;
+mod properties;
 pub mod query;
 pub mod shader;
 pub mod space;
