@@ -120,10 +120,10 @@ fn requirements<B: Backend>(d: &Device<B>, info: &vk::BufferCreateInfo) -> vk::M
 }
 
 /// Whether a buffer has addresses of its own, whatever memory is bound to it. One whose addresses are to come again has those of its
-/// memory, which come again, too, if the device binds no memory to ranges.
+/// memory, which come again, too, if the device binds no memory to ranges for that.
 fn has_range<B: Backend>(d: &Device<B>, flags: vk::BufferCreateFlags) -> bool {
     use vk::BufferCreateFlags as F;
-    let binds = B::info(&d.physical).features.sparse_binding == vk::TRUE;
+    let binds = !B::REPLAYS_MEMORY && B::info(&d.physical).features.sparse_binding == vk::TRUE;
     flags.contains(F::SPARSE_BINDING) || binds && flags.contains(F::DEVICE_ADDRESS_CAPTURE_REPLAY)
 }
 

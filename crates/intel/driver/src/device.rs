@@ -7,7 +7,7 @@ use tepui_intel_chips::{Chip, Generation};
 use tepui_intel_packets::mi::MiBatchBufferEnd;
 use tepui_intel_packets::sampler::SamplerState;
 use tepui_ir::Stage;
-use tepui_vulkan::Result;
+use tepui_vulkan::{Error, Result};
 use tepui_vulkan_kit::arena::Mapped;
 use tepui_vulkan_kit::recycle::Limits;
 use tepui_vulkan_kit::slab::Part;
@@ -21,6 +21,7 @@ use crate::page_table::PageTable;
 use crate::pool::{Piece, Pool};
 use crate::space::Window;
 use crate::templates::Templates;
+use crate::tiled_resources::TiledResources;
 
 /// Bytes of a chunk of upload memory, and of a block of binding tables, whose pointers have 16 bits.
 pub const CHUNK_B: u64 = 64 << 10;
@@ -100,18 +101,22 @@ pub struct Device {
     pub templates: Templates,
     /// The table of pages of compressed images, on Gen12.
     pub page_table: Option<Arc<PageTable>>,
-    /// Version of the table that units know at most.
-    known_version: Mutex<u64>,
+    /// The page tables of sparse resources, once there is one.
+    tiled_resources: Mutex<Option<Arc<TiledResources>>>,
+    /// Versions of the tables that units know at most.
+    known_versions: Mutex<[u64; 2]>,
 }
 
 /// Offset of the batch that ends at once in [`Device::idle`].
 const IDLE_BATCH: u64 = 64;
-/// Offset of the batch that makes units forget entries of the table of pages.
+/// Offset of the batch that makes units forget entries of the tables of pages.
 const FORGETTING_BATCH: u64 = 128;
 /// Offset of the colours of clear blocks that never change in it.
 const CONSTANT_COLOURS: u64 = 2048;
 /// Offset of the first batch in it, of less than 1,792 bytes.
 const START_BATCH: u64 = 256;
+/// Offset of the batch that turns the translation of sparse resources on.
+const TRANSLATION_BATCH: u64 = 3072;
 
 impl Device {
     /// A device on a kernel's.
@@ -146,7 +151,8 @@ impl Device {
             meta: Meta::default(),
             templates: Templates::new(kernel.chip.generation)?,
             page_table,
-            known_version: Mutex::new(0),
+            tiled_resources: Mutex::default(),
+            known_versions: Mutex::default(),
             kernel,
         }))
     }
@@ -183,12 +189,37 @@ impl Device {
         ConstantColours { address: self.idle.address + CONSTANT_COLOURS }
     }
 
-    /// The batch that makes units forget entries of the table of pages; `None` if they know the table as it is.
+    /// The batch that makes units forget entries of the tables of pages; `None` if they know the tables as they are.
     pub fn forgetting_batch(&self) -> Option<(&Bo, u64)> {
-        let version = self.page_table.as_ref()?.version();
-        let mut known = lock(&self.known_version);
-        (std::mem::replace(&mut *known, version) != version)
+        let pages = self.page_table.as_ref()?.version();
+        let tiles = lock(&self.tiled_resources).as_ref().map_or(0, |t| t.version());
+        let versions = [pages, tiles];
+        let mut known = lock(&self.known_versions);
+        (std::mem::replace(&mut *known, versions) != versions)
             .then_some((&self.idle, FORGETTING_BATCH))
+    }
+
+    /// The page tables of sparse resources; `start` makes the batch that turns translation on, when there is the first one.
+    ///
+    /// # Errors
+    /// When there is no memory, the hardware has no such tables, or the kernel refuses.
+    pub fn tiled_resources(
+        &self,
+        start: impl FnOnce(&TiledResources) -> Result<Vec<u8>>,
+    ) -> Result<Arc<TiledResources>> {
+        if self.generation() == Generation::Gen9 {
+            return Err(Error::unsupported("sparse resources before Gen12"));
+        }
+        let mut tables = lock(&self.tiled_resources);
+        if let Some(tables) = &*tables {
+            return Ok(tables.clone());
+        }
+        let new = TiledResources::new(&self.kernel)?;
+        let batch = start(&new)?;
+        debug_assert!(TRANSLATION_BATCH + batch.len() as u64 <= PAGE_B, "a long batch");
+        self.idle.write(TRANSLATION_BATCH, &batch);
+        self.kernel.submit(&[], (&self.idle, TRANSLATION_BATCH), &[])?;
+        Ok(tables.insert(new).clone())
     }
 
     /// Writes the batch of [`Device::forgetting_batch`]. It is called once.

@@ -142,10 +142,14 @@ impl Kernel {
     }
 
     /// Takes addresses in a window.
-    fn take(&self, window: Window, bytes: u64) -> Result<u64> {
+    ///
+    /// # Errors
+    /// When they are not free.
+    pub fn take(&self, window: Window, bytes: u64) -> Result<u64> {
         let all = space::ALL.iter().zip(&self.heaps);
         if let Window::At(at) = window {
-            let mut heaps = all.filter(|(w, _)| w.0 == Window::Replay);
+            let is_replayed = |w| matches!(w, Window::Replay | Window::SparseReplay);
+            let mut heaps = all.filter(|(w, _)| is_replayed(w.0));
             let free =
                 at.is_multiple_of(PAGE_B) && heaps.any(|(_, heap)| lock(heap).take_at(at, bytes));
             return free.then_some(at).ok_or_else(|| {
@@ -154,8 +158,13 @@ impl Kernel {
             });
         }
         let mut heaps = all.filter(|(w, _)| w.0 == window);
-        // Images begin with a page of the table of their control surfaces.
-        let is_large = bytes > LARGE_PAGE_B && matches!(window, Window::Data | Window::Replay);
+        // Images begin with a page of the table of their control surfaces, and tiles of sparse resources are as large.
+        use Window::{Data, Replay, Sparse, SparseReplay};
+        let is_large = match window {
+            Data | Replay => bytes > LARGE_PAGE_B,
+            Sparse | SparseReplay => true,
+            _ => false,
+        };
         let align = if is_large { LARGE_PAGE_B } else { PAGE_B };
         let at = heaps.find_map(|(_, heap)| lock(heap).take(bytes, align));
         at.ok_or_else(|| {
@@ -164,7 +173,7 @@ impl Kernel {
     }
 
     /// Gives addresses back.
-    fn give(&self, address: u64, bytes: u64) {
+    pub fn give(&self, address: u64, bytes: u64) {
         let at = space::ALL.iter().position(|w| (w.1..w.2).contains(&address));
         if let Some(heap) = at.and_then(|k| self.heaps.get(k)) {
             lock(heap).give(address, bytes);

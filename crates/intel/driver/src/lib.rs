@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses;
-//!   [`page_table`]: pages of images whose cache lines are compressed
+//!   [`page_table`]: pages of images whose cache lines are compressed; [`tiled_resources`]: those of sparse resources
 //! - [`device`]: memory that all of a device shares; [`pool`]: small pieces of it
 //! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`states`]: their surface states; [`bind`]: places of
 //!   descriptors; [`mod@mocs`]: cache policies
@@ -44,6 +44,7 @@ pub mod space;
 pub mod states;
 pub mod surface;
 mod templates;
+pub mod tiled_resources;
 pub mod variant;
 
 use std::os::fd::OwnedFd;
@@ -61,7 +62,7 @@ use tepui_vulkan::backend::{
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Immediate;
 use tepui_vulkan::state::GraphicsState;
-use tepui_vulkan::{Error, Result, vk};
+use tepui_vulkan::{Result, vk};
 
 use device::Device;
 pub use family::Intel;
@@ -73,6 +74,7 @@ use programs::Programs;
 use query::Queries;
 use shader::Shader;
 use space::Window;
+use tiled_resources::SparseRange;
 
 pub use kernel::chip;
 
@@ -108,14 +110,11 @@ impl Physical {
     }
 }
 
-/// Addresses of a sparse resource, which there are none of.
-pub enum Range {}
-
 impl Types for Intel {
     type Physical = Physical;
     type Device = Arc<Device>;
     type Memory = Arc<Bo>;
-    type Range = Range;
+    type Range = SparseRange;
     type Image = Image;
     type View = descriptor::View;
     type BufferView = descriptor::View;
@@ -128,6 +127,7 @@ impl Types for Intel {
 
 impl Backend for Intel {
     const VIEWS_SWIZZLE_BORDERS: bool = true;
+    const REPLAYS_MEMORY: bool = true;
 
     fn info(physical: &Physical) -> &PhysicalInfo {
         &physical.info
@@ -203,23 +203,25 @@ impl Backend for Intel {
     }
 
     fn reserve(
-        _device: &Arc<Device>,
-        _size: u64,
+        device: &Arc<Device>,
+        size: u64,
         _image: Option<&Image>,
-        _place: Place,
-    ) -> Result<Range> {
-        Err(Error::unsupported("sparse resources on Intel's GPUs"))
+        place: Place,
+    ) -> Result<SparseRange> {
+        let window = match place {
+            Place::Any => Window::Sparse,
+            Place::Replayable => Window::SparseReplay,
+            Place::At(address) => Window::At(address),
+        };
+        device.tiled_resources(encoder::translation_batch)?.reserve(size, window)
     }
 
-    fn range_address(range: &Range) -> u64 {
-        match *range {}
+    fn range_address(range: &SparseRange) -> u64 {
+        range.address
     }
 
     fn bind_sparse(_device: &Arc<Device>, binds: &[SparseBind<Intel>]) -> Result<()> {
-        match binds {
-            [] => Ok(()),
-            _ => Err(Error::unsupported("sparse resources on Intel's GPUs")),
-        }
+        binds.iter().try_for_each(|b| b.range.bind(b))
     }
 
     fn sparse_layout(image: &Image) -> SparseLayout {

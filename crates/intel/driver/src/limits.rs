@@ -11,6 +11,7 @@ use tepui_vulkan::promoted::Features;
 use tepui_vulkan::vk::{self, FALSE, TRUE};
 
 use crate::properties::{self, SHADING_RATES, cache_uuid, has_coarse_pixels, is_conservative};
+use crate::space::SPARSE_B;
 use crate::states::UNIFORM_UNIT_B;
 
 /// Descriptors of a kind that a stage sees: those that entries of a binding table can name.
@@ -530,7 +531,7 @@ fn feature_chain(chip: &Chip) -> Answers {
 pub fn info(chip: &'static Chip) -> PhysicalInfo {
     // source of the heap's size: Mesa, anv_physical_device.c, `anv_compute_sys_heap_size`
     let memory = PhysicalInfo::unified_memory();
-    let queue = vk::QueueFamilyProperties {
+    let mut queue = vk::QueueFamilyProperties {
         queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
         queue_count: 1,
         // source: Mesa, anv_physical_device.c
@@ -538,6 +539,27 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },
     };
     let device_name = format!("{}, Tepui", chip.name);
+    let (mut limits, mut features) = (limits(chip), features());
+    let mut sparse_properties = vk::PhysicalDeviceSparseProperties::default();
+    match chip.generation {
+        Generation::Gen9 => {}
+        Generation::Gen12 => {
+            // It has no floats of 64 bits.
+            features.shader_float64 = FALSE;
+            features.depth_bounds = TRUE;
+            queue.queue_flags |= vk::QueueFlags::SPARSE_BINDING;
+            limits.sparse_address_space_size = SPARSE_B;
+            sparse_properties.residency_non_resident_strict = TRUE;
+            for on in [
+                &mut features.sparse_binding,
+                &mut features.sparse_residency_buffer,
+                &mut features.sparse_residency_aliased,
+                &mut features.shader_resource_residency,
+            ] {
+                *on = TRUE;
+            }
+        }
+    }
     PhysicalInfo {
         properties: vk::PhysicalDeviceProperties {
             api_version: vk::make_version(1, 4, 309),
@@ -547,15 +569,10 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
             device_type: vk::PhysicalDeviceType::INTEGRATED_GPU,
             device_name: vk::StringArray::from_bytes(device_name.as_bytes()),
             pipeline_cache_uuid: cache_uuid(chip),
-            limits: limits(chip),
-            sparse_properties: vk::PhysicalDeviceSparseProperties::default(),
+            limits,
+            sparse_properties,
         },
-        features: vk::PhysicalDeviceFeatures {
-            // Gen12 has no floats of 64 bits.
-            shader_float64: u32::from(chip.generation == Generation::Gen9),
-            depth_bounds: u32::from(chip.generation == Generation::Gen12),
-            ..features()
-        },
+        features,
         property_chain: properties::chain(chip),
         feature_chain: feature_chain(chip),
         extensions: extensions(chip),

@@ -9,6 +9,7 @@
 //! 0x0003_0000_0000  code
 //! 0x0004_0000_0000  descriptor sets    within 4 GiB, so that offsets in a set never carry into the upper half of addresses
 //! 0x0005_0000_0000  all other buffers
+//! 0x7000_0000_0000  sparse resources   that tables of the driver lead elsewhere
 //! ```
 //!
 //! Binding tables lie before the surface states, as the surface state base is that of a block of tables, of whose entries and
@@ -35,8 +36,12 @@ pub enum Window {
     Data,
     /// Addresses that an application may ask for again, any of them.
     Replay,
-    /// This address among them.
+    /// This address among those that an application may ask for again.
     At(u64),
+    /// Sparse resources.
+    Sparse,
+    /// Sparse resources whose addresses an application may ask for again, any of them.
+    SparseReplay,
 }
 
 /// Start of the window of binding tables.
@@ -58,14 +63,21 @@ const DATA: u64 = 0x5_0000_0000;
 pub const NULL_BUFFER: u64 = DATA;
 /// Share of those addresses, at the end, that can be requested again (`bufferDeviceAddressCaptureReplay`).
 const REPLAY_SHARE: u64 = 8;
-/// End of the addresses in use. Addresses with bit 47 have another canonical form, and units read past the end of buffers.
-const END: u64 = (1 << 47) - (4 << 30);
+/// End of the addresses of all other buffers: units read past the end of buffers.
+const END: u64 = SPARSE - (4 << 30);
+/// Start of sparse resources: the hardware compares four bits. Addresses with bit 47 have another canonical form.
+/// source: genxml, GFX_TRTT_VA_RANGE
+pub const SPARSE: u64 = 7 << 44;
+/// Bytes of them.
+pub const SPARSE_B: u64 = (1 << 44) - (4 << 30);
+/// Start of those that can be requested again.
+const SPARSE_REPLAY: u64 = SPARSE + SPARSE_B / 16 * 15;
 
 /// Start of the addresses that can be requested again.
 pub const REPLAY: u64 = END - (END - DATA) / REPLAY_SHARE / 4096 * 4096;
 
 /// The windows in the order of their addresses.
-pub const ALL: [(Window, u64, u64); 9] = [
+pub const ALL: [(Window, u64, u64); 11] = [
     (Window::Scratch, 0x20_0000, 0x4000_0000),
     (Window::Tables, TABLES, BINDLESS),
     (Window::Bindless, BINDLESS, BINDLESS + BINDLESS_B),
@@ -75,6 +87,8 @@ pub const ALL: [(Window, u64, u64); 9] = [
     (Window::Sets, SETS, DATA),
     (Window::Data, DATA, REPLAY),
     (Window::Replay, REPLAY, END),
+    (Window::Sparse, SPARSE, SPARSE_REPLAY),
+    (Window::SparseReplay, SPARSE_REPLAY, SPARSE + SPARSE_B),
 ];
 
 #[cfg(test)]
@@ -90,6 +104,7 @@ mod tests {
             assert!(DYNAMIC - TABLES <= 1 << 32);
             assert!(CODE - DYNAMIC <= 1 << 32 && SETS - CODE <= 1 << 32);
             assert!(SETS >> 32 == (DATA - 1) >> 32);
+            assert!(SPARSE_REPLAY.is_multiple_of(1 << 16));
         }
         assert_eq!(BINDLESS_B / 64, 1 << 20);
     }

@@ -52,6 +52,10 @@ pub trait Backend: Types<Encoder: Encoder<Self>> {
     /// otherwise samplers have them as the view shows them that the application names.
     const VIEWS_SWIZZLE_BORDERS: bool = false;
 
+    /// Buffers whose addresses are to come again have those of their memory, which come again, too, unless they are sparse. Without, they
+    /// have ranges of their own where memory can be bound to ranges.
+    const REPLAYS_MEMORY: bool = false;
+
     /// Description of the physical device.
     fn info(physical: &Self::Physical) -> &PhysicalInfo;
 

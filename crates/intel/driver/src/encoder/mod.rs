@@ -45,6 +45,7 @@ use tepui_vulkan_kit::arena::Upload as Place;
 use crate::device::{Chunk, Device, Scratch, Upload};
 use crate::packets::Out;
 use crate::packets::packet;
+use crate::tiled_resources::TiledResources;
 use crate::variant::Variant;
 
 use batch::Batch;
@@ -276,6 +277,29 @@ fn forget_pages(out: &mut Out) -> Result<()> {
     })
 }
 
+/// Makes units forget what they know of page tables. source: Mesa, genX_cmd_buffer.c (`write_trtt_entries`)
+fn forget_tiles(out: &mut Out) -> Result<()> {
+    out.put(&PipeControl {
+        command_streamer_stall_enable: true,
+        tlb_invalidate: true,
+        ..PipeControl::default()
+    })
+}
+
+/// Makes the batch that turns the translation of sparse resources on.
+///
+/// # Errors
+/// When a packet cannot be packed.
+pub fn translation_batch(tables: &TiledResources) -> Result<Vec<u8>> {
+    let mut out = Out::new(Generation::Gen12);
+    for (register, value) in tables.registers() {
+        out.put(&set_register(register, value))?;
+    }
+    forget_tiles(&mut out)?;
+    out.put(&MiBatchBufferEnd::default())?;
+    Ok(out.bytes)
+}
+
 /// Sets the state that command buffers do not set.
 ///
 /// # Errors
@@ -304,6 +328,7 @@ pub fn start(device: &Arc<Device>) -> Result<()> {
             ..PipeControl::default()
         })?;
         forget_pages(&mut batch)?;
+        forget_tiles(&mut batch)?;
         batch.put(&MiBatchBufferEnd::default())?;
         device.set_forgetting_batch(&batch.bytes);
     }

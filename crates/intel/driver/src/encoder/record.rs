@@ -182,7 +182,7 @@ impl backend::Encoder<Intel> for Encoder {
     }
 
     fn copy_arguments(&mut self, address: u64, _size: u64) -> Result<u64> {
-        // There are no sparse buffers.
+        // Tiles without memory read as zeros for the command streamer, too.
         Ok(address)
     }
 
