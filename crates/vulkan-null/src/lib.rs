@@ -205,14 +205,15 @@ impl<const FAMILY: u8> Backend for Null<FAMILY> {
 
     fn sparse_layout(image: &Image) -> SparseLayout {
         SparseLayout {
-            page_px: [128, 128],
+            page_px: [128, 128, 1],
             page_size: 1 << 16,
             tail_level: 0,
             tail_size: image.size,
+            single_tail: false,
         }
     }
 
-    fn sparse_page(_image: &Image, _level: u32, _layer: u32, _px: [u32; 2]) -> u64 {
+    fn sparse_page(_image: &Image, _level: u32, _layer: u32, _px: [u32; 3]) -> u64 {
         0
     }
 

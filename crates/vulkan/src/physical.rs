@@ -11,6 +11,7 @@ use crate::chain;
 use crate::device::priority;
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::image::samples_of;
 use crate::object::{Allocator, dispatch, enumerate, slice};
 use crate::registry::Enabled;
 use crate::sparse_block;
@@ -148,9 +149,7 @@ fn image_limits(
     let offered = &p.info().features;
     if sparse
         && (offered.sparse_binding != vk::TRUE || linear || info.tiling != vk::ImageTiling::OPTIMAL)
-        || residency
-            && (offered.sparse_residency_image_2d != vk::TRUE
-                || !sparse_block::has_blocks(format, info.type_))
+        || residency && sparse_block::sample_counts(format, info.type_, offered).is_empty()
     {
         return None;
     }
@@ -215,7 +214,7 @@ fn image_limits(
         levels = 1;
     }
     if residency {
-        samples = vk::SampleCountFlags::_1;
+        samples &= sparse_block::sample_counts(format, info.type_, offered);
     }
     Some(vk::ImageFormatProperties {
         max_extent: vk::Extent3D { width: extent[0], height: extent[1], depth: extent[2] },
@@ -243,7 +242,7 @@ unsafe fn sparse_formats(
     let limits = image_limits(unsafe { of(physical) }, &of_images, None)?;
     limits.sample_counts.contains(info.samples).then_some(())?;
     let format = Format::from_vk(info.format.as_raw())?;
-    Some(sparse_block::format_properties(format))
+    Some(sparse_block::format_properties(format, info.type_, samples_of(info.samples)))
 }
 
 /// Memory handle types that can be shared.

@@ -54,12 +54,17 @@ pub(crate) fn requirements<B: Backend>(
     let l = B::sparse_layout(&image.layout);
     let tail = tail(&l, B::image_size(&image.layout).0);
     let has_tail = l.tail_level < image.info.levels;
+    let i = &image.info;
+    let mut format_properties = format_properties(i.format, i.image_type, i.samples);
+    if l.single_tail {
+        format_properties.flags |= vk::SparseImageFormatFlags::SINGLE_MIPTAIL;
+    }
     Some(vk::SparseImageMemoryRequirements {
-        format_properties: format_properties(image.info.format),
+        format_properties,
         image_mip_tail_first_lod: l.tail_level.min(image.info.levels),
         image_mip_tail_size: if has_tail { tail.size } else { 0 },
         image_mip_tail_offset: if has_tail { tail.offset } else { 0 },
-        image_mip_tail_stride: if has_tail { tail.size } else { 0 },
+        image_mip_tail_stride: if has_tail && !l.single_tail { tail.size } else { 0 },
     })
 }
 
@@ -118,32 +123,41 @@ unsafe fn blocks<B: Backend>(
     out: &mut Binds<B>,
 ) {
     let l = B::sparse_layout(&image.layout);
-    let block = granularity(image.info.format);
-    let [page_w, page_h] = l.page_px;
+    let i = &image.info;
+    let block = granularity(i.format, i.image_type, i.samples);
+    let block_px = [block.width, block.height, block.depth];
+    let across = [0, 1, 2].map(|k| (block_px[k] / l.page_px[k]).max(1));
     for b in binds {
         let (level, layer) = (b.subresource.mip_level, b.subresource.array_layer);
-        let size_px = [0, 1].map(|k| (image.info.extent[k] >> level).max(1));
-        let (columns, rows) =
-            (b.extent.width.div_ceil(block.width), b.extent.height.div_ceil(block.height));
-        for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
-            let of_block = u64::from(row * columns + column) * BLOCK_B;
-            let x0 = b.offset.x.max(0) as u32 + column * block.width;
-            let y0 = b.offset.y.max(0) as u32 + row * block.height;
-            let across = block.width / page_w;
-            for k in 0..across * (block.height / page_h) {
-                let (x, y) = (x0 + k % across * page_w, y0 + k / across * page_h);
-                if x >= size_px[0] || y >= size_px[1] {
+        let size_px = [0, 1, 2].map(|k| (i.extent[k] >> level).max(1));
+        let first = [b.offset.x, b.offset.y, b.offset.z].map(|at| at.max(0) as u32);
+        let extent = [b.extent.width, b.extent.height, b.extent.depth];
+        let blocks = [0, 1, 2].map(|k| extent[k].div_ceil(block_px[k]));
+        for n in 0..blocks.iter().product() {
+            let of_block = u64::from(n) * BLOCK_B;
+            let at = places(n, blocks);
+            for page in 0..across.iter().product() {
+                let inside = places(page, across);
+                let px: [u32; 3] = std::array::from_fn(|k| {
+                    first[k] + at[k] * block_px[k] + inside[k] * l.page_px[k]
+                });
+                if (0..3).any(|k| px[k] >= size_px[k]) {
                     continue;
                 }
-                let page = of_block + u64::from(k) * l.page_size;
+                let at = of_block + u64::from(page) * l.page_size;
                 // SAFETY: as the caller says.
-                let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset + page) };
-                let offset = B::sparse_page(&image.layout, level, layer, [x, y]);
+                let memory = unsafe { memory_of::<B>(b.memory, b.memory_offset + at) };
+                let offset = B::sparse_page(&image.layout, level, layer, px);
                 let (range, size) = (range.clone(), l.page_size);
                 out.push(SparseBind { range, offset, size, memory }, Some(&image.pages));
             }
         }
     }
+}
+
+/// Column, row and slice of a number in a box.
+fn places(n: u32, size: [u32; 3]) -> [u32; 3] {
+    [n % size[0], n / size[0] % size[1], n / size[0] / size[1]]
 }
 
 /// All binds of a batch, in their order.

@@ -274,20 +274,21 @@ impl Image {
         let tail_level = levels.iter().position(|at| small(&at)).unwrap_or(levels.len());
         let first = levels.get(tail_level).map_or(l.layer_stride_B, |at| at.offset_B);
         SparseLayout {
-            page_px: [page.w * block.width_px, page.h * block.height_px],
+            page_px: [page.w * block.width_px, page.h * block.height_px, 1],
             page_size: ALIGNMENT,
             tail_level: tail_level as u32,
             tail_size: l.layer_stride_B - first,
+            single_tail: false,
         }
     }
 
     /// The first byte of the page that holds a pixel of a large level.
-    pub fn sparse_page(&self, level: u32, layer: u32, px: [u32; 2]) -> u64 {
+    pub fn sparse_page(&self, level: u32, layer: u32, [x, y, _]: [u32; 3]) -> u64 {
         let l = &self.planes[0].layout;
         let block = l.desc().shape.format.info().block;
         let Some(at) = l.level_addresser(level) else { return 0 };
         let first = l.level_offset_B(level, layer).unwrap_or(0);
-        let inside = at.offset_B(px[0] / block.width_px, px[1] / block.height_px);
+        let inside = at.offset_B(x / block.width_px, y / block.height_px);
         (first + inside) / ALIGNMENT * ALIGNMENT
     }
 

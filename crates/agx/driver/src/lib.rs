@@ -219,7 +219,7 @@ impl Backend for Agx {
         image.sparse_layout()
     }
 
-    fn sparse_page(image: &Image, level: u32, layer: u32, px: [u32; 2]) -> u64 {
+    fn sparse_page(image: &Image, level: u32, layer: u32, px: [u32; 3]) -> u64 {
         image.sparse_page(level, layer, px)
     }
 

@@ -3,6 +3,7 @@
 //! - Reads of storage formats that the data port does not convert become reads of integers of the same size
 //!   ([`reads_raw`]), which the program converts.
 //! - Input attachments are fetched as sampled images are.
+//! - The residency of texels of storage images is told by the sampler.
 //! - Components that a storage format does not have are 0, and 1 for alpha.
 //! - Cubes that are stored to are arrays of faces, so that their size counts faces.
 //! - Directions into cubes have a greatest component of 1, and gradients of cubes become a level of detail.
@@ -85,13 +86,56 @@ impl Lowering for Images {
 
 impl Images {
     fn load(&self, e: &mut Emit, i: Inst, image: Image) -> Step {
-        let format = image.format;
         let ty = e.ty(e.s.result(i));
-        // Selection refuses texels of 64 bits.
-        if format == ImageFormat::Unknown || image.residency || ty.bits() == 64 {
+        // Selection refuses texels of 64 bits, and those of several samples.
+        if ty.bits() == 64 || image.ms {
             return Step::Keep;
         }
         let args = e.s.args(i).to_vec();
+        if !image.residency {
+            return self
+                .texel(e, &args, image, ty)
+                .map_or(Step::Keep, |texel| Step::Replace(vec![texel]));
+        }
+        let comps = ty.comps() - 1;
+        let plain = Image { residency: false, ..image };
+        let texel = match (comps, Type::vec(32, comps)) {
+            (4, ty) => {
+                let known = self.texel(e, &args, plain, ty);
+                known.unwrap_or_else(|| e.value(Op::ImageLoad, Attrs::Image(plain), &args, ty))
+            }
+            // Selection refuses others.
+            _ => return Step::Keep,
+        };
+        // The data port does not tell residency, but the sampler does.
+        // source: Mesa, brw_nir_lower_sparse.c (`lower_sparse_image_load`)
+        let is_cube = image.dim == Dim::Cube;
+        let (mut fixed, operands) = match image.dim {
+            Dim::Buffer => (vec![args[0], args[1]], TexOperands::empty()),
+            _ => (vec![args[0], args[1]], TexOperands::LOD),
+        };
+        if operands == TexOperands::LOD {
+            fixed.push(e.u32(0));
+        }
+        let fetch = Image {
+            dim: if is_cube { Dim::D2 } else { image.dim },
+            array: image.array || is_cube,
+            operands,
+            ..image
+        };
+        let told = e.value(Op::TexFetch, Attrs::Image(fetch), &fixed, ty);
+        let code = e.extract(told, u32::from(comps));
+        let mut all = e.split(texel);
+        all.push(code);
+        Step::Replace(vec![e.vec(&all)])
+    }
+
+    /// A texel of a format that is declared; nothing if it is not.
+    fn texel(&self, e: &mut Emit, args: &[Value], image: Image, ty: Type) -> Option<Value> {
+        let format = image.format;
+        if format == ImageFormat::Unknown {
+            return None;
+        }
         let one = match image.kind {
             NumKind::Float => e.f32(1.0),
             _ => e.u32(1),
@@ -99,16 +143,16 @@ impl Images {
         let zero = e.u32(0);
         let mut all = if reads_raw(self.0, format) {
             let image = Image { format: raw(format), kind: NumKind::Uint, ..image };
-            let texel = e.value(Op::ImageLoad, Attrs::Image(image), &args, ty);
+            let texel = e.value(Op::ImageLoad, Attrs::Image(image), args, ty);
             unpack(e, format, texel)
         } else {
-            let texel = e.value(Op::ImageLoad, Attrs::Image(image), &args, ty);
+            let texel = e.value(Op::ImageLoad, Attrs::Image(image), args, ty);
             (0..u32::from(components(format))).map(|k| e.extract(texel, k)).collect()
         };
         while all.len() < 4 {
             all.push(if all.len() == 3 { one } else { zero });
         }
-        Step::Replace(vec![e.vec(&all)])
+        Some(e.vec(&all))
     }
 }
 

@@ -6,7 +6,7 @@ use tepui_format::Format;
 use tepui_intel_chips::Generation;
 use tepui_intel_layout::aux::{Aux, AuxKind, PAGE_B as TABLE_PAGE_B, PAGE_CCS_B, page_format};
 use tepui_intel_layout::{
-    Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling,
+    Dimension, ImageDesc, ImageKind, ImageLayout, Layout, Shape, Threads, Tiling, ys_tile_el,
 };
 use tepui_vulkan::backend::{
     Addresses, ExplicitPlane, HostCopy, ImageInfo, PlaneMemory, SparseLayout, Subresource,
@@ -18,6 +18,7 @@ use crate::compression::{self, Depth};
 use crate::format;
 use crate::kernel::PAGE_B;
 use crate::page_table::{Mapping, PageTable};
+use crate::tiled_resources::TILE_B;
 
 /// A plane of an image.
 pub struct Plane {
@@ -227,6 +228,17 @@ fn check_explicit(l: &Layout, p: ExplicitPlane) -> Result<()> {
     Ok(())
 }
 
+/// Whether blocks of a sparse image have memory of their own: its tiles are standard blocks. Host copies do not know the order of texels in
+/// these, and in images of three dimensions it is another one than in those of two, as which a view may show them; such images are bound as
+/// a whole. source: Mesa, isl_gfx7.c (`isl_gfx6_filter_tiling`)
+fn has_blocks(info: &ImageInfo) -> bool {
+    use vk::ImageCreateFlags as F;
+    let flat = F::_2D_ARRAY_COMPATIBLE | F::_2D_VIEW_COMPATIBLE_EXT;
+    info.flags.contains(F::SPARSE_RESIDENCY)
+        && !info.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER)
+        && !(info.image_type == vk::ImageType::_3D && info.flags.intersects(flat))
+}
+
 fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Tiling> {
     if compression::is_shared(generation, info) && may_be_shared_compressed(generation, info) {
         return Ok(Tiling::Y);
@@ -244,6 +256,7 @@ fn tiling(generation: Generation, info: &ImageInfo, format: Format) -> Result<Ti
         Some(ImageKind::Stencil) => Tiling::Y,
         Some(ImageKind::Depth) => Tiling::Y,
         _ if info.linear || info.image_type == vk::ImageType::_1D => Tiling::Linear,
+        _ if generation == Generation::Gen12 && has_blocks(info) => Tiling::Ys,
         // Tiles have no texels of three channels.
         _ if !format.info().block.bytes.is_power_of_two() => Tiling::Linear,
         _ => Tiling::Y,
@@ -539,6 +552,9 @@ impl Image {
         }
         let l = &self.planes[plane].layout;
         let Some(at) = l.levels().get(level as usize) else { return Subresource::default() };
+        if let Some(offset) = l.ys_tile_B(level, layer, [0; 3]) {
+            return Subresource { offset, ..Subresource::default() };
+        }
         let element_b = u64::from(l.element_B());
         let slice = u64::from(l.qpitch_el) * l.row_pitch_B;
         let (row_pitch, pitch) = match l.row_pitch_B {
@@ -558,9 +574,34 @@ impl Image {
         }
     }
 
-    /// Pages of sparse images, which there are none of.
+    /// Blocks of sparse images: tiles. Images in other tiles are one tail.
     pub fn sparse_layout(&self) -> SparseLayout {
-        SparseLayout { page_px: [1, 1], page_size: PAGE_B, tail_level: 0, tail_size: self.size }
+        let l = &self.planes[0].layout;
+        let Some([w, h, d]) = ys_tile_el(l.desc()) else {
+            let (tail_level, tail_size) = (0, self.size);
+            return SparseLayout {
+                page_px: [1; 3],
+                page_size: TILE_B,
+                tail_level,
+                tail_size,
+                single_tail: true,
+            };
+        };
+        let block = l.desc().shape.format.info().block;
+        SparseLayout {
+            page_px: [w * block.width_px, h * block.height_px, d],
+            page_size: TILE_B,
+            tail_level: l.tail.unwrap_or(l.desc().shape.levels),
+            tail_size: TILE_B,
+            single_tail: false,
+        }
+    }
+
+    /// The first byte of the block that holds a pixel of a level.
+    pub fn sparse_page(&self, level: u32, layer: u32, [x, y, z]: [u32; 3]) -> u64 {
+        let l = &self.planes[0].layout;
+        let block = l.desc().shape.format.info().block;
+        l.ys_tile_B(level, layer, [x / block.width_px, y / block.height_px, z]).unwrap_or(0)
     }
 
     /// Copies a rectangle of a plane to or from memory on the host.

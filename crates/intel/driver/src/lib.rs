@@ -228,8 +228,8 @@ impl Backend for Intel {
         image.sparse_layout()
     }
 
-    fn sparse_page(_image: &Image, _level: u32, _layer: u32, _px: [u32; 2]) -> u64 {
-        0
+    fn sparse_page(image: &Image, level: u32, layer: u32, px: [u32; 3]) -> u64 {
+        image.sparse_page(level, layer, px)
     }
 
     fn best_modifier(device: &Arc<Device>, info: &ImageInfo, list: &[u64]) -> Option<u64> {

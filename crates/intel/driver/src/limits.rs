@@ -549,10 +549,22 @@ pub fn info(chip: &'static Chip) -> PhysicalInfo {
             features.depth_bounds = TRUE;
             queue.queue_flags |= vk::QueueFlags::SPARSE_BINDING;
             limits.sparse_address_space_size = SPARSE_B;
-            sparse_properties.residency_non_resident_strict = TRUE;
+            sparse_properties = vk::PhysicalDeviceSparseProperties {
+                residency_standard_2d_block_shape: TRUE,
+                residency_standard_2d_multisample_block_shape: TRUE,
+                residency_standard_3d_block_shape: TRUE,
+                residency_aligned_mip_size: FALSE,
+                residency_non_resident_strict: TRUE,
+            };
             for on in [
                 &mut features.sparse_binding,
                 &mut features.sparse_residency_buffer,
+                &mut features.sparse_residency_image_2d,
+                &mut features.sparse_residency_image_3d,
+                &mut features.sparse_residency2_samples,
+                &mut features.sparse_residency4_samples,
+                &mut features.sparse_residency8_samples,
+                &mut features.sparse_residency16_samples,
                 &mut features.sparse_residency_aliased,
                 &mut features.shader_resource_residency,
             ] {

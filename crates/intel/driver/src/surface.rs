@@ -106,7 +106,10 @@ pub fn state(
         levels: [r.base_mip_level, r.level_count],
         layers,
         cube: is_cube && role == Role::Sampled,
-        slices_as_layers: is_3d && v.view_type != vk::ImageViewType::_3D,
+        // The order of texels in Ys tiles depends on the dimensions.
+        slices_as_layers: is_3d
+            && v.view_type != vk::ImageViewType::_3D
+            && v.image.planes[plane].layout.desc().tiling != Tiling::Ys,
         swizzle: match role {
             Role::Sampled => composed(v.swizzle, channels(f, hw.swizzle)),
             _ => IDENTITY,
@@ -124,7 +127,7 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
     let renders = matches!(role, Role::Target | Role::Storage | Role::Raw);
     let [first, count] = p.layers;
     let count = count.max(1);
-    let (surface_type, depth) = match (shape.dimension, p.cube) {
+    let (surface_type, mut depth) = match (shape.dimension, p.cube) {
         (Dimension::D1, _) => (SurfaceType::Surftype1d, count - 1),
         (_, true) => (SurfaceType::SurftypeCube, (count / 6).max(1) - 1),
         (Dimension::D3, _) if is_3d => (SurfaceType::Surftype3d, shape.depth_px - 1),
@@ -135,14 +138,26 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
     let [mut level, mut levels] = p.levels;
     let mut size = [shape.width_px, shape.height_px];
     let (mut base, mut first) = (Origin { address: p.address, offset_el: [0; 2] }, first);
+    let mut tail = l.tail;
     if p.sees_blocks {
         let extent = l.levels()[level as usize].extent_el;
         size = [extent.w, extent.h];
-        if level > 0 {
+        let in_tail = l.tail.map_or(0, |tail| level.saturating_sub(tail));
+        tail = l.tail.filter(|&tail| level >= tail).map(|_| 0);
+        if let Some(tile) = l.ys_tile_B(level, if is_3d { 0 } else { first }, [0; 3]) {
+            // The level's tiles are a surface of their own.
+            base = Origin { address: p.address + tile, offset_el: [0; 2] };
+            (first, depth) = match is_3d {
+                true => (first, (l.levels()[level as usize].depth_px << in_tail) - 1),
+                false => (0, depth),
+            };
+        } else if level > 0 {
             // The level is a surface of its own, of one layer.
             (base, first) = (Origin::of_level(p, level, first), 0);
         }
-        (level, levels) = (0, 1);
+        // Of a tail the number of the level says where it is.
+        size = size.map(|px| px << in_tail);
+        (level, levels) = (in_tail, 1);
     }
     // What is rendered to has a level, what is sampled has a first one and how many follow.
     let (mip_count_lod, surface_min_lod) = match role {
@@ -174,7 +189,7 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
         surface_array: !is_3d,
         mip_count_lod,
         surface_min_lod,
-        mip_tail_start_lod: l.tail.unwrap_or(15),
+        mip_tail_start_lod: tail.unwrap_or(15),
         surface_vertical_alignment: alignment(l.align_el.h),
         surface_horizontal_alignment: alignment(l.align_el.w),
         surface_pitch: if rows { 0 } else { (l.row_pitch_B - 1) as u32 },
@@ -183,7 +198,13 @@ pub fn of_part(generation: Generation, p: &Part<'_>, role: Role) -> RenderSurfac
             Tiling::Linear => TileMode::Linear,
             Tiling::W => TileMode::Wmajor,
             Tiling::X => TileMode::Xmajor,
-            Tiling::Y | Tiling::Yf => TileMode::Ymajor,
+            Tiling::Y | Tiling::Yf | Tiling::Ys => TileMode::Ymajor,
+        },
+        // source: Mesa, isl_surface_state.c (`isl_tiling_encode_trmode`)
+        tiled_resource_mode: match l.desc().tiling {
+            Tiling::Yf => 1,
+            Tiling::Ys => 2,
+            _ => 0,
         },
         cube_face_enable_positive_z: true,
         cube_face_enable_negative_z: true,

@@ -12,7 +12,7 @@ use crate::{Layout, Msaa};
 pub enum MoveError {
     #[error(transparent)]
     Region(#[from] RegionError),
-    #[error("the order of elements in Yf tiles of three dimensions is not known")]
+    #[error("the order of elements in Ys tiles, and in Yf tiles of three dimensions, is not known")]
     Unknown,
     #[error("interleaved samples are no rectangles; they can be had one by one")]
     Interleaved,

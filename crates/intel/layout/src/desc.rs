@@ -28,13 +28,17 @@ pub enum Tiling {
     W,
     /// Tiles of 4 KiB whose shape depends on the bytes of an element, with a tail of small levels.
     Yf,
+    /// Tiles of 64 KiB whose shape depends on the bytes and the samples of an element, with a tail of small levels. No public source says
+    /// how their elements are ordered, so that only the GPU reads them.
+    Ys,
 }
 
 impl Tiling {
     /// All tilings.
-    pub const ALL: [Tiling; 5] = [Tiling::Linear, Tiling::X, Tiling::Y, Tiling::W, Tiling::Yf];
+    pub const ALL: [Tiling; 6] =
+        [Tiling::Linear, Tiling::X, Tiling::Y, Tiling::W, Tiling::Yf, Tiling::Ys];
 
-    /// The name: `linear`, `x`, `y`, `w`, `yf`.
+    /// The name: `linear`, `x`, `y`, `w`, `yf`, `ys`.
     pub const fn name(self) -> &'static str {
         match self {
             Tiling::Linear => "linear",
@@ -42,6 +46,7 @@ impl Tiling {
             Tiling::Y => "y",
             Tiling::W => "w",
             Tiling::Yf => "yf",
+            Tiling::Ys => "ys",
         }
     }
 
@@ -54,11 +59,12 @@ impl Tiling {
             Tiling::X => Some(VENDOR_INTEL | 1),
             Tiling::Y => Some(VENDOR_INTEL | 2),
             Tiling::Yf => Some(VENDOR_INTEL | 3),
-            Tiling::W => None,
+            Tiling::W | Tiling::Ys => None,
         }
     }
 
-    /// The bits of a byte's offset in a tile that come from its column and its row; `None` for linear images.
+    /// The bits of a byte's offset in a tile that come from its column and its row; `None` for linear images, and for
+    /// tiles whose order is not known.
     ///
     /// source: Mesa, docs/isl/tiling.rst (X, Y, W); drm_fourcc.h, `I915_FORMAT_MOD_Yf_TILED`: 16 bytes by
     /// 4 rows make 64 bytes, four of these a unit of 256, four units a group and four groups the
@@ -66,7 +72,7 @@ impl Tiling {
     #[inline]
     pub fn bits(self, element_B: u32) -> Option<AddressBits> {
         let (x, y) = match (self, element_B) {
-            (Tiling::Linear, _) => return None,
+            (Tiling::Linear | Tiling::Ys, _) => return None,
             (Tiling::X, _) => (0x1ff, 0xe00),
             (Tiling::Y, _) => (0xe0f, 0x1f0),
             (Tiling::W, _) => (0xe15, 0x1ea),

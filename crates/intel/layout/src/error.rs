@@ -39,7 +39,7 @@ pub enum TilingRule {
     WForStencil,
     #[error("depth is in tiles Y")]
     DepthInY,
-    #[error("tiles Yf are for 2D and 3D images")]
+    #[error("tiles Yf and Ys are for 2D and 3D images")]
     YfFor2DAnd3D,
     #[error("multisampled images are in tiles Y")]
     SamplesInY,

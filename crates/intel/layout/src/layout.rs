@@ -111,6 +111,8 @@ impl Layout {
         };
         let layers = match (shape.dimension, msaa) {
             (Dimension::D3, _) => shape.depth_px,
+            // Tiles have all samples of their elements.
+            (_, Msaa::Array) if desc.tiling == Tiling::Ys => shape.layers,
             (_, Msaa::Array) => shape.layers * shape.samples,
             _ => shape.layers,
         };
@@ -130,7 +132,7 @@ impl Layout {
                 _ => 1,
             },
             tile_el: tile_el(desc),
-            tile_B: desc.tiling.physical(block.bytes),
+            tile_B: physical(desc),
         };
         let (laid, row_pitch_B, size_B) =
             if is_rows { rows(&tree, block.bytes) } else { image(desc, &tree, pitch_align_B)? };
@@ -142,7 +144,8 @@ impl Layout {
                 let extent_px = Extent::<Px>::new(shape.width_px, shape.height_px).minify(level);
                 let (x, y) = laid.origins_el[level as usize];
                 let [tail_x, tail_y, z] = match tail {
-                    Some(first) if level >= first => {
+                    // Units know where levels are in Ys tiles.
+                    Some(first) if level >= first && desc.tiling != Tiling::Ys => {
                         let three = shape.dimension == Dimension::D3;
                         tail::offset(three, false, level - first, block.bytes)
                     }
@@ -242,7 +245,23 @@ impl Layout {
 
     /// Whether the order of elements within tiles is not known.
     pub(crate) fn is_unknown(&self) -> bool {
-        self.desc.tiling == Tiling::Yf && self.desc.shape.dimension == Dimension::D3
+        match self.desc.tiling {
+            Tiling::Yf => self.desc.shape.dimension == Dimension::D3,
+            tiling => tiling == Tiling::Ys,
+        }
+    }
+
+    /// The first byte of the Ys tile with an element of a level and a layer; of the tail there is one tile. `None` for other tilings.
+    ///
+    /// source: Mesa, anv_sparse.c (`anv_sparse_bind_image_memory`), isl.c (`isl_surf_get_image_offset_B_tile_el`)
+    pub fn ys_tile_B(&self, level: u32, layer: u32, [x, y, z]: [u32; 3]) -> Option<u64> {
+        let [w, h, d] = ys_tile_el(&self.desc)?.map(u64::from);
+        let [left, top, _] = self.levels.get(level as usize)?.origin_el;
+        let (column, row) = (u64::from(left + x), u64::from(top + y));
+        let row = row + u64::from(layer) * u64::from(self.qpitch_el);
+        let (_, tile_rows) = physical(&self.desc);
+        let rows = u64::from(z) / d * u64::from(self.qpitch_el) * d + row / h * tile_rows;
+        Some(rows * self.row_pitch_B + column / w * YS_B)
     }
 
     /// The whole surface as a plane of the tiling kernels.
@@ -252,7 +271,7 @@ impl Layout {
             Some(bits) => Order::Bits(bits),
             None => Order::Raster,
         };
-        let (_, tile_rows) = self.desc.tiling.physical(element_B);
+        let (_, tile_rows) = physical(&self.desc);
         let tile_row_B = self.row_pitch_B * tile_rows;
         let tile = self.tile_el();
         let tiles = match self.desc.tiling {
@@ -288,8 +307,44 @@ fn is_rows(desc: &ImageDesc) -> bool {
     desc.shape.dimension == Dimension::D1 && desc.tiling == Tiling::Linear
 }
 
+/// Bytes of a Ys tile.
+const YS_B: u64 = 1 << 16;
+
+/// A Ys tile in elements, as wide, high and deep as a standard block of sparse images; `None` for other tilings.
+///
+/// source: Mesa, isl.c (`isl_tiling_get_info`).
+pub fn ys_tile_el(desc: &ImageDesc) -> Option<[u32; 3]> {
+    let shape = &desc.shape;
+    let element_B = shape.format.info().block.bytes;
+    if desc.tiling != Tiling::Ys {
+        return None;
+    }
+    if shape.dimension == Dimension::D3 {
+        let [w, h, d] = yf3_tile_el(element_B);
+        return Some([4 * w, 2 * h, 2 * d]);
+    }
+    let (width_B, rows) = Tiling::Yf.bits(element_B)?.tile();
+    let samples = shape.samples.ilog2();
+    Some([4 * width_B / element_B >> samples.div_ceil(2), 4 * rows >> (samples / 2), 1])
+}
+
+/// Bytes of a row of a tile, and its rows, in the units of pitches.
+fn physical(desc: &ImageDesc) -> (u64, u64) {
+    let element_B = desc.shape.format.info().block.bytes;
+    match ys_tile_el(desc) {
+        Some([w, ..]) => {
+            let width_B = u64::from(w) * u64::from(element_B);
+            (width_B, YS_B / width_B)
+        }
+        None => desc.tiling.physical(element_B),
+    }
+}
+
 /// The tile in elements.
 fn tile_el(desc: &ImageDesc) -> (u32, u32) {
+    if let Some([w, h, _]) = ys_tile_el(desc) {
+        return (w, h);
+    }
     let element_B = desc.shape.format.info().block.bytes;
     if desc.tiling == Tiling::Yf && desc.shape.dimension == Dimension::D3 {
         let [w, h, _] = yf3_tile_el(element_B);
@@ -319,7 +374,7 @@ pub fn yf3_tile_el(element_B: u32) -> [u32; 3] {
 fn align_el(desc: &ImageDesc, kind: ImageKind) -> (u32, u32) {
     let block = desc.shape.format.info().block;
     match (desc.tiling, kind) {
-        (Tiling::Yf, _) => tile_el(desc),
+        (Tiling::Yf | Tiling::Ys, _) => tile_el(desc),
         _ if is_rows(desc) => (64, 1),
         _ if block.width_px * block.height_px > 1 => (4, 4),
         (_, ImageKind::Depth) if block.bytes == 2 => (8, 4),
@@ -336,7 +391,7 @@ fn align_el(desc: &ImageDesc, kind: ImageKind) -> (u32, u32) {
 fn align_gen12_el(desc: &ImageDesc, kind: ImageKind) -> (u32, u32) {
     let depth_16 = desc.shape.format.info().block.bytes == 2;
     match (desc.tiling, kind) {
-        (Tiling::Yf, _) => align_el(desc, kind),
+        (Tiling::Yf | Tiling::Ys, _) => align_el(desc, kind),
         (_, ImageKind::Depth) if depth_16 && matches!(desc.shape.samples, 2 | 8) => (16, 4),
         (_, ImageKind::Depth) if depth_16 => (8, 8),
         (_, ImageKind::Depth) => (8, 4),
@@ -373,26 +428,30 @@ pub fn interleave(samples: u32, (x, y): (u32, u32), s: u32) -> (u32, u32) {
 fn tail_start(desc: &ImageDesc) -> Option<u32> {
     /// Maximum number of levels of a tail: rows of the table from that of 4 KiB tiles on.
     const MAX_TAIL_LEVELS: [u32; 2] = [11, 12];
+    /// Rows of the tables of Gen12.
+    const MAX_LARGE_TAIL_LEVELS: u32 = 15;
     let shape = &desc.shape;
     let three = shape.dimension == Dimension::D3;
+    let is_large = desc.tiling == Tiling::Ys;
     // Compression does not work with 3D tails.
-    if desc.tiling != Tiling::Yf || shape.samples > 1 || three && desc.may_have_aux {
+    if !is_large && desc.tiling != Tiling::Yf || shape.samples > 1 || three && desc.may_have_aux {
         return None;
     }
     let block = shape.format.info().block;
-    let first = tail::offset(three, false, 0, block.bytes);
+    let first = tail::offset(three, is_large, 0, block.bytes);
     let (tile_w, tile_h) = tile_el(desc);
-    let tile = [tile_w, tile_h, if three { yf3_tile_el(block.bytes)[2] } else { 1 }];
+    let depth = if three { yf3_tile_el(block.bytes)[2] } else { 1 };
+    let tile = ys_tile_el(desc).unwrap_or([tile_w, tile_h, depth]);
     let size = [
         shape.width_px.div_ceil(block.width_px),
         shape.height_px.div_ceil(block.height_px),
         shape.depth_px,
     ];
-    let most = MAX_TAIL_LEVELS[usize::from(three)];
+    let most = if is_large { MAX_LARGE_TAIL_LEVELS } else { MAX_TAIL_LEVELS[usize::from(three)] };
+    let less = u32::from(three && !is_large);
     (shape.levels.saturating_sub(most)..shape.levels).find(|&level| {
-        // Observed in ANV's sizes: a 3D level must be smaller than the slot.
-        let fits =
-            |axis: usize| minify(size[axis], level) + u32::from(three) <= tile[axis] - first[axis];
+        // Observed in ANV's sizes: a 3D level in Yf tiles must be smaller than the slot.
+        let fits = |axis: usize| minify(size[axis], level) + less <= tile[axis] - first[axis];
         (0..3).all(fits)
     })
 }
@@ -429,6 +488,17 @@ fn image(
         Some(stride_B) => stride_B.into(),
         None => least_B,
     };
+    if let Some([_, h, d]) = ys_tile_el(desc) {
+        let slices = if desc.shape.dimension == Dimension::D3 { desc.shape.depth_px } else { 1 };
+        let (_, tile_rows) = tree.tile_B;
+        // Slices of a level are where those of the first one are, so that all tiles of a depth are there.
+        let rows = match u64::from(slices.div_ceil(d)) {
+            1 if slices == 1 => laid.height_el.div_ceil(h.into()) * tile_rows,
+            deep => deep * u64::from(laid.qpitch_el) * u64::from(d),
+        };
+        let size_B = rows * pitch_B;
+        return Ok((laid, pitch_B, size_B));
+    }
     if desc.tiling == Tiling::Yf && desc.shape.dimension == Dimension::D3 {
         // Tiles are as deep as they are wide: a row of tiles holds several slices.
         let element_B = desc.shape.format.info().block.bytes;
@@ -472,14 +542,14 @@ fn check(desc: &ImageDesc, stencil: Tiling) -> Result<ImageKind, LayoutError> {
         (ImageKind::Depth, _) => return broken(TilingRule::DepthInY),
         _ => {}
     }
-    if dimension == Dimension::D1 && tiling == Tiling::Yf {
+    if dimension == Dimension::D1 && matches!(tiling, Tiling::Yf | Tiling::Ys) {
         return broken(TilingRule::YfFor2DAnd3D);
     }
     if samples > 1 {
         if dimension != Dimension::D2 || levels != 1 {
             return Err(LayoutError::Multisampled { samples, dimension, levels });
         }
-        if !matches!(tiling, Tiling::Y | Tiling::Yf | Tiling::W) {
+        if !matches!(tiling, Tiling::Y | Tiling::Yf | Tiling::Ys | Tiling::W) {
             return broken(TilingRule::SamplesInY);
         }
     }

@@ -36,7 +36,7 @@ pub mod tail;
 pub use copy::MoveError;
 pub use desc::{ImageDesc, ImageKind, Tiling, Y_TILED_CCS, Y_TILED_GEN12_RC_CCS};
 pub use error::{LayoutError, StrideRule, TilingRule};
-pub use layout::{Layout, Level, Msaa, interleave, yf3_tile_el};
+pub use layout::{Layout, Level, Msaa, interleave, yf3_tile_el, ys_tile_el};
 pub use tepui_layout::{
     Dimension, ImageLayout, Region, RegionError, Shape, ShapeError, Texel, Threads,
 };

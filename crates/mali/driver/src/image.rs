@@ -246,7 +246,14 @@ impl Image {
 
     /// Pages of sparse images, which there are none of.
     pub fn sparse_layout(&self) -> SparseLayout {
-        SparseLayout { page_px: [1, 1], page_size: PAGE_B, tail_level: 0, tail_size: self.size }
+        let (tail_level, tail_size) = (0, self.size);
+        SparseLayout {
+            page_px: [1; 3],
+            page_size: PAGE_B,
+            tail_level,
+            tail_size,
+            single_tail: true,
+        }
     }
 
     /// Copies a rectangle of a plane to or from memory on the host.

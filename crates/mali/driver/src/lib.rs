@@ -233,7 +233,7 @@ impl Backend for Mali {
         image.sparse_layout()
     }
 
-    fn sparse_page(_image: &Image, _level: u32, _layer: u32, _px: [u32; 2]) -> u64 {
+    fn sparse_page(_image: &Image, _level: u32, _layer: u32, _px: [u32; 3]) -> u64 {
         0
     }
 

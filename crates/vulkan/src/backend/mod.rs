@@ -139,7 +139,7 @@ pub trait Backend: Types<Encoder: Encoder<Self>> {
     fn sparse_layout(image: &Self::Image) -> SparseLayout;
 
     /// The first byte of the page that holds a pixel of a level of a sparse image, which is none of the small ones.
-    fn sparse_page(image: &Self::Image, level: u32, layer: u32, px: [u32; 2]) -> u64;
+    fn sparse_page(image: &Self::Image, level: u32, layer: u32, px: [u32; 3]) -> u64;
 
     /// The modifier of a list that suits an image best; `None` if none does. The image's own modifier
     /// is ignored.

@@ -185,14 +185,16 @@ pub struct QueryInfo {
 /// Pages and small levels of a sparse image.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseLayout {
-    /// Width and height of a page in pixels.
-    pub page_px: [u32; 2],
+    /// Width, height and depth of a page in pixels.
+    pub page_px: [u32; 3],
     /// Bytes of a page.
     pub page_size: u64,
     /// The first level that is smaller than a block; as many as there are levels when none is.
     pub tail_level: u32,
-    /// Bytes of that level and those after it in each layer.
+    /// Bytes of that level and those after it in each layer, or in all of them.
     pub tail_size: u64,
+    /// All layers have one tail.
+    pub single_tail: bool,
 }
 
 /// A part of a resource, and the memory for it.

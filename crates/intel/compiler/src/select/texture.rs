@@ -221,7 +221,8 @@ impl Select<'_> {
         if t.offset.is_some() {
             return self.refuse(i, "with texel offsets is not compiled");
         }
-        let texture = self.image_surface(i, s.arg(i, 0), View::Sampled)?;
+        let view = self.own_view(i)?;
+        let texture = self.image_surface(i, s.arg(i, 0), view)?;
         let mut at = self.all_comps(&[s.arg(i, 1)]);
         if image.ms {
             return self.fetch_sample(i, texture, &at, (t.sample, image));
@@ -259,8 +260,8 @@ impl Select<'_> {
         self.request(i, request)
     }
 
-    /// The view of an image whose size is asked for.
-    fn size_view(&self, i: ir::Inst) -> Result<View> {
+    /// The view of an image that the binding's descriptor has: of storage images, the residency and the size are asked for.
+    fn own_view(&self, i: ir::Inst) -> Result<View> {
         let (res, _) = self.descriptor(i, self.s.arg(i, 0))?;
         Ok(match self.s.resources[res].kind {
             ResKind::StorageImage | ResKind::StorageTexelBuffer => View::Storage,
@@ -270,7 +271,7 @@ impl Select<'_> {
 
     fn sizes(&mut self, i: ir::Inst) -> Result<()> {
         let s = self.s;
-        let view = self.size_view(i)?;
+        let view = self.own_view(i)?;
         let texture = self.image_surface(i, s.arg(i, 0), view)?;
         let lod = s.tex_args(i).and_then(|(_, t)| t.lod);
         let lod = self.operand(lod).first().copied().unwrap_or(Comp::Const(0));
@@ -284,7 +285,7 @@ impl Select<'_> {
     }
 
     fn samples(&mut self, i: ir::Inst) -> Result<()> {
-        let view = self.size_view(i)?;
+        let view = self.own_view(i)?;
         let texture = self.image_surface(i, self.s.arg(i, 0), view)?;
         let mut request = Request::new(S::SampleInfo, texture, Vec::new(), 1);
         request.header = true;

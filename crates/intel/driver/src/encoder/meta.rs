@@ -57,9 +57,12 @@ fn layout<'a>(level: &Level<'a, Intel>) -> &'a Layout {
     &level.image.planes[level.plane].layout
 }
 
-/// Whether memory holds the texels of a level: nothing is compressed, and pixels have one sample.
+/// Whether memory holds the texels of a level in an order that programs know: nothing is compressed, and pixels have one sample.
 fn is_in_memory(level: &Level<'_, Intel>) -> bool {
-    layout(level).msaa == Msaa::None && level.image.control_of(level.plane).is_none()
+    let l = layout(level);
+    l.msaa == Msaa::None
+        && l.desc().tiling != Tiling::Ys
+        && level.image.control_of(level.plane).is_none()
 }
 
 /// Texels of a level in memory.
