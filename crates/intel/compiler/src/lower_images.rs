@@ -108,7 +108,7 @@ impl Images {
             _ => return Step::Keep,
         };
         // The data port does not tell residency, but the sampler does.
-        // source: Mesa, brw_nir_lower_sparse.c (`lower_sparse_image_load`)
+        // source: Mesa, intel_nir_lower_sparse.c (`lower_sparse_image_load`)
         let is_cube = image.dim == Dim::Cube;
         let (mut fixed, operands) = match image.dim {
             Dim::Buffer => (vec![args[0], args[1]], TexOperands::empty()),

@@ -146,26 +146,30 @@ impl Kernel {
     /// # Errors
     /// When they are not free.
     pub fn take(&self, window: Window, bytes: u64) -> Result<u64> {
+        use Window::{At, Data, Replay, Sparse, SparseAt, SparseReplay};
         let all = space::ALL.iter().zip(&self.heaps);
-        if let Window::At(at) = window {
-            let is_replayed = |w| matches!(w, Window::Replay | Window::SparseReplay);
-            let mut heaps = all.filter(|(w, _)| is_replayed(w.0));
+        // Images begin with a page of the table of their control surfaces, and tiles of sparse resources are as large.
+        let is_large = match window {
+            Data | Replay => bytes > LARGE_PAGE_B,
+            Sparse | SparseReplay | SparseAt(_) => true,
+            _ => false,
+        };
+        let align = if is_large { LARGE_PAGE_B } else { PAGE_B };
+        let asked = match window {
+            At(at) => Some((at, Replay)),
+            SparseAt(at) => Some((at, SparseReplay)),
+            _ => None,
+        };
+        if let Some((at, window)) = asked {
+            let mut heaps = all.filter(|(w, _)| w.0 == window);
             let free =
-                at.is_multiple_of(PAGE_B) && heaps.any(|(_, heap)| lock(heap).take_at(at, bytes));
+                at.is_multiple_of(align) && heaps.any(|(_, heap)| lock(heap).take_at(at, bytes));
             return free.then_some(at).ok_or_else(|| {
                 let what = format!("{bytes} bytes at {at:#x} are not free");
                 Error::new(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS, what)
             });
         }
         let mut heaps = all.filter(|(w, _)| w.0 == window);
-        // Images begin with a page of the table of their control surfaces, and tiles of sparse resources are as large.
-        use Window::{Data, Replay, Sparse, SparseReplay};
-        let is_large = match window {
-            Data | Replay => bytes > LARGE_PAGE_B,
-            Sparse | SparseReplay => true,
-            _ => false,
-        };
-        let align = if is_large { LARGE_PAGE_B } else { PAGE_B };
         let at = heaps.find_map(|(_, heap)| lock(heap).take(bytes, align));
         at.ok_or_else(|| {
             Error::device_memory(format!("no {bytes} bytes of the window {window:?} are free"))

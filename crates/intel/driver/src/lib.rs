@@ -211,7 +211,7 @@ impl Backend for Intel {
         let window = match place {
             Place::Any => Window::Sparse,
             Place::Replayable => Window::SparseReplay,
-            Place::At(address) => Window::At(address),
+            Place::At(address) => Window::SparseAt(address),
         };
         device.tiled_resources(encoder::translation_batch)?.reserve(size, window)
     }

@@ -36,12 +36,14 @@ pub enum Window {
     Data,
     /// Addresses that an application may ask for again, any of them.
     Replay,
-    /// This address among those that an application may ask for again.
+    /// This address among them.
     At(u64),
     /// Sparse resources.
     Sparse,
     /// Sparse resources whose addresses an application may ask for again, any of them.
     SparseReplay,
+    /// This address among them.
+    SparseAt(u64),
 }
 
 /// Start of the window of binding tables.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tepui_format::Format;
 use tepui_intel_layout::{
     Dimension, ImageDesc, ImageLayout, Layout, LayoutError, MoveError, Msaa, StrideRule, Texel,
-    Threads, Tiling, TilingRule,
+    Threads, Tiling, TilingRule, ys_tile_el,
 };
 
 const FORMATS: [Format; 12] = [
@@ -87,8 +87,10 @@ proptest! {
     #[test]
     fn no_two_texels_share_an_address(layout in layouts(40)) {
         let block = layout.desc().shape.format.info().block;
-        let known = !(layout.desc().tiling == Tiling::Yf
-            && layout.desc().shape.dimension == Dimension::D3);
+        let known = match layout.desc().tiling {
+            Tiling::Yf => layout.desc().shape.dimension != Dimension::D3,
+            tiling => tiling != Tiling::Ys,
+        };
         let mut seen = HashSet::new();
         texels(&layout, |texel| {
             let offset = layout.texel_offset_B(texel);
@@ -105,6 +107,37 @@ proptest! {
         let at = Texel { level: layout.levels().len() as u32, ..Texel::default() };
         prop_assert_eq!(layout.texel_offset_B(at), None);
         prop_assert!(layout.size_B.is_multiple_of(layout.row_pitch_B));
+    }
+
+    /// Each level and layer has Ys tiles of its own inside of the image, but for the tail, which is one tile.
+    #[test]
+    fn no_two_levels_share_a_tile(desc in images(700), depth in 1..=70u32) {
+        let mut desc = ImageDesc { tiling: Tiling::Ys, linear_stride_B: None, ..desc };
+        if desc.shape.dimension == Dimension::D3 {
+            desc.shape.depth_px = depth;
+        }
+        let Ok(layout) = Layout::of_gen12(&desc) else { return Ok(()) };
+        let [w, h, d] = ys_tile_el(&desc).unwrap();
+        let three = desc.shape.dimension == Dimension::D3;
+        let mut seen = HashSet::new();
+        for (level, at) in (0..).zip(layout.levels()) {
+            if layout.tail.is_some_and(|tail| level > tail) {
+                continue;
+            }
+            for layer in 0..if three { 1 } else { desc.shape.layers } {
+                let starts = |size: u32, step: u32| (0..size).step_by(step as usize);
+                for z in starts(at.depth_px, d) {
+                    for y in starts(at.extent_el.h, h) {
+                        for x in starts(at.extent_el.w, w) {
+                            let tile = layout.ys_tile_B(level, layer, [x, y, z]).unwrap();
+                            prop_assert!(tile.is_multiple_of(1 << 16), "{tile:#x}");
+                            prop_assert!(tile + (1 << 16) <= layout.size_B, "{tile:#x}");
+                            prop_assert!(seen.insert(tile), "{level} {layer} {x} {y} {z}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Tiled pixels are at their addresses, and are read back.
@@ -126,7 +159,8 @@ proptest! {
         match layout.tile(&mut image, region, &raster, w * n, Threads::One) {
             Ok(()) => {}
             Err(MoveError::Unknown) => {
-                prop_assert!(shape.dimension == Dimension::D3);
+                let is_ys = layout.desc().tiling == Tiling::Ys;
+                prop_assert!(is_ys || shape.dimension == Dimension::D3);
                 return Ok(());
             }
             Err(MoveError::Interleaved) => {

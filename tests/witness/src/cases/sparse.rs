@@ -462,6 +462,45 @@ fn codes(bench: &Bench, image: &Image) -> Result<Vec<u32>> {
 /// Texels of the images of [`writes`].
 const TEXELS: u32 = SIZE_PX[0] * SIZE_PX[1];
 
+/// Gives memory to every second block of an image's first level and layer; which texels have, row by row and slice by slice.
+fn bind_half(gpu: &Gpu, image: &Image, needs: vk::MemoryRequirements) -> Result<Vec<bool>> {
+    // SAFETY: the image is live.
+    let sparse = unsafe { gpu.device.get_image_sparse_memory_requirements(image.handle) };
+    let Some(sparse) = sparse.first().filter(|s| s.image_mip_tail_first_lod > 0) else {
+        return Err(Error::Case("an image without blocks".into()));
+    };
+    let block = sparse.format_properties.image_granularity;
+    let (block, size) = ([block.width, block.height, block.depth], image.spec.size_px);
+    let blocks: [u32; 3] = std::array::from_fn(|k| size[k].div_ceil(block[k]));
+    let number = |[x, y, z]: [u32; 3]| (z * blocks[1] + y) * blocks[0] + x;
+    let is_bound = |at: [u32; 3]| number(at).is_multiple_of(2);
+    let in_box = |size: [u32; 3]| {
+        (0..size.iter().product())
+            .map(move |k: u32| [k % size[0], k / size[0] % size[1], k / size[0] / size[1]])
+    };
+    let bound: Vec<[u32; 3]> = in_box(blocks).filter(|&at| is_bound(at)).collect();
+    let memory = memory(gpu, needs, bound.len() as u64)?;
+    let bind_of = |(n, at): (usize, &[u32; 3])| {
+        let first: [u32; 3] = std::array::from_fn(|k| at[k] * block[k]);
+        let [x, y, z] = first.map(|px| px as i32);
+        let [width, height, depth] = std::array::from_fn(|k| block[k].min(size[k] - first[k]));
+        vk::SparseImageMemoryBind::default()
+            .subresource(vk::ImageSubresource {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                ..Default::default()
+            })
+            .offset(vk::Offset3D { x, y, z })
+            .extent(vk::Extent3D { width, height, depth })
+            .memory(memory)
+            .memory_offset(n as u64 * BLOCK_B)
+    };
+    let binds: Vec<_> = bound.iter().enumerate().map(bind_of).collect();
+    let info = [vk::SparseImageMemoryBindInfo::default().image(image.handle).binds(&binds)];
+    bind(gpu, vk::BindSparseInfo::default().image_binds(&info))?;
+    let texels = in_box(size).map(|at| is_bound(std::array::from_fn(|k| at[k] / block[k])));
+    Ok(texels.collect())
+}
+
 /// A sparse image of 32-bit integers of which every second block has memory, and which texels have.
 fn half_bound(gpu: &Gpu) -> Result<(Image, Vec<bool>)> {
     let spec = ImageSpec {
@@ -470,43 +509,84 @@ fn half_bound(gpu: &Gpu) -> Result<(Image, Vec<bool>)> {
             .through(Transfer::Gpu)
     };
     let (image, needs) = image(gpu, spec)?;
-    // SAFETY: the image is live.
-    let sparse = unsafe { gpu.device.get_image_sparse_memory_requirements(image.handle) };
-    let Some(sparse) = sparse.first().filter(|s| s.image_mip_tail_first_lod > 0) else {
-        return Err(Error::Case("an image without blocks".into()));
-    };
-    let block = sparse.format_properties.image_granularity;
-    let across = SIZE_PX[0].div_ceil(block.width);
-    let is_bound = |x: u32, y: u32| (y / block.height * across + x / block.width).is_multiple_of(2);
-    let starts = |size: u32, step: u32| (0..size).step_by(step as usize);
-    let corners: Vec<(u32, u32)> = starts(SIZE_PX[1], block.height)
-        .flat_map(|y| starts(SIZE_PX[0], block.width).map(move |x| (x, y)))
-        .filter(|&(x, y)| is_bound(x, y))
-        .collect();
-    let memory = memory(gpu, needs, corners.len() as u64)?;
-    let binds: Vec<_> = corners
-        .iter()
-        .enumerate()
-        .map(|(n, &(x, y))| {
-            vk::SparseImageMemoryBind::default()
-                .subresource(vk::ImageSubresource {
-                    aspect_mask: vk::ImageAspectFlags::COLOR,
-                    ..Default::default()
-                })
-                .offset(vk::Offset3D { x: x as i32, y: y as i32, z: 0 })
-                .extent(vk::Extent3D {
-                    width: block.width.min(SIZE_PX[0] - x),
-                    height: block.height.min(SIZE_PX[1] - y),
-                    depth: 1,
-                })
-                .memory(memory)
-                .memory_offset(n as u64 * BLOCK_B)
-        })
-        .collect();
-    let info = [vk::SparseImageMemoryBindInfo::default().image(image.handle).binds(&binds)];
-    bind(gpu, vk::BindSparseInfo::default().image_binds(&info))?;
-    let bound = (0..TEXELS).map(|t| is_bound(t % SIZE_PX[0], t / SIZE_PX[0])).collect();
+    let bound = bind_half(gpu, &image, needs)?;
     Ok((image, bound))
+}
+
+/// Copies to and from an image of three dimensions of which half has no memory.
+fn volumes(format: vk::Format, bytes: usize, name: &str) -> Case {
+    let about = "blocks of an image of three dimensions with and without memory";
+    let case = Case::new(format!("sparse/volume_{name}"), about, Vec::new(), move |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse_volumes, "sparse resources of three dimensions")?;
+        let size = [70, 40, 37];
+        let spec = ImageSpec::sampled(format, Shape::D3, size).through(Transfer::Gpu);
+        let (image, needs) = image(gpu, spec)?;
+        let bound = bind_half(gpu, &image, needs)?;
+        // Floats of such bytes are normal numbers.
+        let all: Vec<u8> = (0..bound.len() * bytes).map(|k| (k * 31) as u8 & 0x3f | 1).collect();
+        gpu.fill_image(&image, std::slice::from_ref(&all))?;
+        let mut wanted = all;
+        for (texel, _) in wanted.chunks_mut(bytes).zip(&bound).filter(|(_, bound)| !**bound) {
+            texel.fill(0);
+        }
+        let read = gpu.read_image(&image, 0, wanted.len())?;
+        Ok(vec![Output::cpu("texels", &read, &wanted, Rule::Bits)])
+    });
+    case.without_lavapipe()
+}
+
+/// Clears an image of several samples of which half has no memory, and resolves it.
+fn samples(count: vk::SampleCountFlags) -> Case {
+    let about = "blocks of an image of several samples with and without memory";
+    let name = format!("sparse/samples_{}", count.as_raw());
+    let case = Case::new(name, about, Vec::new(), move |bench| {
+        let gpu = bench.gpu;
+        gpu.feature(gpu.offers.sparse_samples, "sparse resources of several samples")?;
+        let spec = ImageSpec {
+            usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
+            ..ImageSpec::sampled(vk::Format::R8G8B8A8_UNORM, Shape::D2, [SIZE_PX[0], SIZE_PX[1], 1])
+                .through(Transfer::Gpu)
+        };
+        let (image, needs) = image(gpu, spec.samples(count))?;
+        let bound = bind_half(gpu, &image, needs)?;
+        let usage = vk::ImageUsageFlags::TRANSFER_DST;
+        let resolved = gpu.image(ImageSpec { usage, ..spec })?;
+        let range = vk::ImageSubresourceRange {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            level_count: 1,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let layers = vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let region = [vk::ImageResolve {
+            src_subresource: layers,
+            dst_subresource: layers,
+            extent: vk::Extent3D { width: SIZE_PX[0], height: SIZE_PX[1], depth: 1 },
+            ..Default::default()
+        }];
+        let clear = vk::ClearColorValue { float32: [1.0, 0.2, 0.4, 1.0] };
+        let (layout, device) = (vk::ImageLayout::GENERAL, &gpu.device);
+        gpu.submit(|c| {
+            let (from, to) = (image.handle, resolved.handle);
+            // SAFETY: the images are live, in the general layout, and as large as the region.
+            unsafe {
+                device.cmd_clear_color_image(c.handle, from, layout, &clear, &[range]);
+                c.barrier();
+                device.cmd_resolve_image(c.handle, from, layout, to, layout, &region);
+            }
+            c.barrier();
+        })?;
+        let read = gpu.read_image(&resolved, 0, 4 * bound.len())?;
+        let wanted: Vec<u8> =
+            bound.iter().flat_map(|&b| if b { [255, 51, 102, 255] } else { [0; 4] }).collect();
+        Ok(vec![Output::cpu("resolved", &read, &wanted, Rule::Bits)])
+    });
+    case.without_lavapipe()
 }
 
 fn words(bytes: Vec<u8>) -> Vec<u32> {
@@ -701,6 +781,11 @@ pub fn cases() -> Vec<Case> {
         writes(),
         atomics(),
         texel_buffers(),
+        volumes(F::R8_UNORM, 1, "r8"),
+        volumes(F::R32_UINT, 4, "r32"),
+        volumes(F::R32G32B32A32_SFLOAT, 16, "rgba32f"),
+        samples(vk::SampleCountFlags::TYPE_2),
+        samples(vk::SampleCountFlags::TYPE_8),
         images(F::R8_UNORM, 1, 1, "r8"),
         images(F::R16_UNORM, 1, 2, "r16"),
         images(F::R8G8B8A8_UNORM, 4, 4, "rgba8"),

@@ -221,6 +221,10 @@ pub struct Offers {
     pub views_of_patches: bool,
     /// Sparse buffers and 2D images.
     pub sparse: bool,
+    /// `sparseResidencyImage3D`.
+    pub sparse_volumes: bool,
+    /// `sparseResidency2Samples` to `sparseResidency16Samples`.
+    pub sparse_samples: bool,
     /// `shaderResourceResidency`.
     pub residency: bool,
     /// `bufferDeviceAddressCaptureReplay`.
@@ -481,6 +485,11 @@ impl Gpu {
                 sparse: core.sparse_binding != 0
                     && core.sparse_residency_buffer != 0
                     && core.sparse_residency_image2_d != 0,
+                sparse_volumes: core.sparse_residency_image3_d != 0,
+                sparse_samples: core.sparse_residency2_samples != 0
+                    && core.sparse_residency4_samples != 0
+                    && core.sparse_residency8_samples != 0
+                    && core.sparse_residency16_samples != 0,
                 residency: core.shader_resource_residency != 0,
                 capture_replay: v12.buffer_device_address_capture_replay != 0,
                 atomic64: v12.shader_buffer_int64_atomics != 0,
