@@ -205,8 +205,9 @@ fn image_limits(
         && !compressed
         && !planar
     {
-        let multisampled = attachment || info.usage.contains(vk::ImageUsageFlags::STORAGE);
-        if multisampled || info.usage.contains(vk::ImageUsageFlags::SAMPLED) {
+        use vk::ImageUsageFlags as U;
+        // The counts of blocks hold for all usages.
+        if attachment || residency || info.usage.intersects(U::STORAGE | U::SAMPLED) {
             samples |= features.samples;
         }
     }
