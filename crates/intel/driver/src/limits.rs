@@ -50,6 +50,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
     ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_compute_shader_derivatives", 1),
     ("VK_KHR_depth_clamp_zero_one", 1),
     ("VK_KHR_depth_stencil_resolve", 1),
     ("VK_KHR_draw_indirect_count", 1),
@@ -94,6 +95,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_attachment_feedback_loop_dynamic_state", 1),
     ("VK_EXT_attachment_feedback_loop_layout", 2),
     ("VK_EXT_border_color_swizzle", 1),
     ("VK_EXT_buffer_device_address", 2),
@@ -112,6 +114,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_extended_dynamic_state2", 1),
     ("VK_EXT_extended_dynamic_state3", 2),
     ("VK_EXT_external_memory_dma_buf", 1),
+    ("VK_EXT_external_memory_host", 1),
     ("VK_EXT_global_priority", 2),
     ("VK_EXT_global_priority_query", 1),
     ("VK_EXT_graphics_pipeline_library", 1),
@@ -135,6 +138,8 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_sample_locations", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_shader_atomic_float", 1),
+    ("VK_EXT_shader_atomic_float2", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
     ("VK_EXT_shader_object", 1),
     ("VK_EXT_shader_stencil_export", 1),
@@ -150,6 +155,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_vertex_input_dynamic_state", 2),
     ("VK_EXT_ycbcr_2plane_444_formats", 1),
     ("VK_EXT_ycbcr_image_arrays", 1),
+    ("VK_NV_compute_shader_derivatives", 1),
     ("VK_VALVE_mutable_descriptor_type", 1),
 ];
 
@@ -424,6 +430,16 @@ fn feature_chain(chip: &Chip) -> Answers {
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
         answer! { a,
+            PhysicalDeviceComputeShaderDerivativesFeaturesKHR {
+                compute_derivative_group_quads, compute_derivative_group_linear,
+            }
+            PhysicalDeviceShaderAtomicFloatFeaturesEXT {
+                shader_buffer_float32_atomics, shader_shared_float32_atomics,
+                shader_image_float32_atomics,
+            }
+            PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
+                shader_buffer_float32_atomic_min_max, shader_shared_float32_atomic_min_max,
+            }
             PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
             PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
             PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
@@ -494,6 +510,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
             PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
             PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT { attachment_feedback_loop_layout }
+        PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT { attachment_feedback_loop_dynamic_state }
             PhysicalDeviceBorderColorSwizzleFeaturesEXT {
                 border_color_swizzle, border_color_swizzle_from_image,
             }
@@ -626,8 +643,14 @@ fn property_chain(chip: &Chip) -> Answers {
             max_descriptor_set_update_after_bind_total_buffers_dynamic: 2 * MAX_DYNAMIC,
             ..Default::default()
         });
+        // There are no task and mesh shaders.
+        a.add(vk::PhysicalDeviceComputeShaderDerivativesPropertiesKHR::default());
         a.add(vk::PhysicalDeviceMaintenance9PropertiesKHR {
             default_vertex_attribute_value: vk::DefaultVertexAttributeValueKHR::ZERO_ZERO_ZERO_ZERO,
+            ..Default::default()
+        });
+        a.add(vk::PhysicalDeviceExternalMemoryHostPropertiesEXT {
+            min_imported_host_pointer_alignment: crate::kernel::PAGE_B,
             ..Default::default()
         });
         a.add(vk::PhysicalDeviceMapMemoryPlacedPropertiesEXT {
