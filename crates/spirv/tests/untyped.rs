@@ -49,8 +49,10 @@ fn module() -> Vec<u32> {
         b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(stride)]);
         array
     };
-    let [words, longs, sparse] =
-        [(uint, 4), (long, 8), (uint, 12)].map(|(t, n)| array(&mut b, t, n));
+    let [words, longs] = [(uint, 4), (long, 8)].map(|(t, n)| array(&mut b, t, n));
+    let three = b.constant_bit32(uint, 3);
+    let sparse = b.type_array(uint, three);
+    b.decorate(sparse, Decoration::ArrayStride, [Operand::LiteralBit32(12)]);
     let structure = |b: &mut Builder, members: &[(Word, u32)], block: bool| {
         let s = b.type_struct(members.iter().map(|m| m.0));
         for (k, m) in (0..).zip(members) {
@@ -130,6 +132,10 @@ fn module() -> Vec<u32> {
     let x = b.load(uint, None, chosen, None, []).unwrap();
     let out = b.untyped_access_chain_khr(pointer, None, words, to, [n[15]]).unwrap();
     b.store(out, x, None, []).unwrap();
+    // Word 16: bytes from word 6 to word 7.
+    let bytes = b.ptr_diff(uint, None, seven, six).unwrap();
+    let out = b.untyped_access_chain_khr(pointer, None, words, to, [n[16]]).unwrap();
+    b.store(out, bytes, None, []).unwrap();
     let [left, right, end] = [b.id(), b.id(), b.id()];
     b.selection_merge(end, SelectionControl::NONE).unwrap();
     b.branch_conditional(odd, left, right, []).unwrap();
@@ -167,6 +173,7 @@ fn expected(from: &[u32], to: &[u32]) -> Vec<u32> {
     }
     out[13] = out[12];
     out[12] = out[12].wrapping_add(from[5]);
+    out[16] = 4;
     let odd = from[0] & 1 != 0;
     (out[14], out[15]) = if odd { (from[7], from[6]) } else { (from[6], from[7]) };
     out

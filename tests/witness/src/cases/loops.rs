@@ -3,8 +3,8 @@
 use ash::vk;
 
 use super::canvas::{FRAGMENT, SIZE_PX, VERTEX, Vertex, mesh_state, vertices};
-use super::passes::{CLEAR, DEPTH, RGBA8, depths, pixels, scattered};
-use crate::case::{Case, Shader};
+use super::passes::{CLEAR, DEPTH, RGBA8, pixels, scattered};
+use crate::case::{Case, Output, Rule, Shader};
 use crate::gpu::{Attachment, Bind, ImageSpec, Pass, Shape, State, Transfer};
 
 /// A way of saying that a pipeline samples its attachments.
@@ -88,44 +88,46 @@ fn depth(name: &'static str, said: Said) -> Case {
     ];
     let about = "draws sample the depth that they replace";
     Case::new(name, about, shaders, move |bench| {
-        bench.gpu.require(ash::ext::attachment_feedback_loop_layout::NAME)?;
+        let gpu = bench.gpu;
+        gpu.require(ash::ext::attachment_feedback_loop_layout::NAME)?;
         let [width, height] = SIZE_PX;
         let image = |format, usage| {
-            bench.gpu.image(ImageSpec {
+            gpu.image(ImageSpec {
                 usage,
                 ..ImageSpec::sampled(format, Shape::D2, [width, height, 1]).through(Transfer::Gpu)
             })
         };
-        let target = image(RGBA8, vk::ImageUsageFlags::COLOR_ATTACHMENT)?;
-        let tested = image(
-            DEPTH,
-            vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
-                | vk::ImageUsageFlags::SAMPLED
-                | vk::ImageUsageFlags::ATTACHMENT_FEEDBACK_LOOP_EXT,
-        )?;
+        let sampled = vk::ImageUsageFlags::SAMPLED;
+        let written = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+        let in_loop = written | sampled | vk::ImageUsageFlags::ATTACHMENT_FEEDBACK_LOOP_EXT;
+        let [target, other] = [(); 2].map(|()| image(RGBA8, vk::ImageUsageFlags::COLOR_ATTACHMENT));
+        let (target, other) = (target?, other?);
+        let (tested, plain) = (image(DEPTH, in_loop)?, image(DEPTH, written)?);
+        let copied = image(DEPTH, sampled)?;
         let mut state = mesh_state();
         state.depth_format = DEPTH;
         state.depth = Some((vk::CompareOp::LESS, true));
         let stages = |fragment: usize| {
             [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
         };
-        let draws = bench.gpu.graphics(&stages(1), &state, &[])?;
+        let draws = gpu.graphics(&stages(1), &state, &[])?;
+        let copies = gpu.graphics(&stages(2), &state, &[Bind::Sampled(copied.view)])?;
         let state = said.state(state, vk::ImageAspectFlags::DEPTH);
-        let reads = bench.gpu.graphics(&stages(2), &state, &[Bind::Sampled(tested.view)])?;
+        let reads = gpu.graphics(&stages(2), &state, &[Bind::Sampled(tested.view)])?;
         let list = scattered(65, 24, 0.5);
         // One triangle per draw: none reads a pixel that another of the same draw writes.
         let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(69 + i, 1, 1.2)).collect();
         let buffer = vertices(bench, &list)?;
         let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>, _>>()?;
-        let pass = Pass {
-            colors: vec![Attachment::color(&target, CLEAR)],
-            depth: Some(Attachment::depth(&tested, 1.0, 0)),
+        let pass = |colour, depth| Pass {
+            colors: vec![Attachment::color(colour, CLEAR)],
+            depth: Some(Attachment::depth(depth, 1.0, 0)),
             size_px: SIZE_PX,
             is_read: true,
             ..Pass::default()
         };
-        bench.gpu.submit(|c| {
-            c.render(&pass, |c| {
+        gpu.submit(|c| {
+            c.render(&pass(&target, &tested), |c| {
                 c.vertex_buffers(&[&buffer]);
                 c.draw(&draws, list.len() as u32, 1);
                 for buffer in &buffers {
@@ -135,8 +137,58 @@ fn depth(name: &'static str, said: Said) -> Case {
                 }
             });
         })?;
-        Ok(vec![pixels(bench, "picture", &target, 1)?, depths(bench, &tested, 1)?])
+        // The same draws, each of which samples a copy of the depth before it.
+        let first = pass(&other, &plain);
+        let later = Pass {
+            colors: first.colors.iter().map(|a| a.loaded()).collect(),
+            depth: first.depth.map(Attachment::loaded),
+            ..first.clone()
+        };
+        let layers = vk::ImageSubresourceLayers::default()
+            .aspect_mask(vk::ImageAspectFlags::DEPTH)
+            .layer_count(1);
+        let region = vk::ImageCopy::default()
+            .src_subresource(layers)
+            .dst_subresource(layers)
+            .extent(vk::Extent3D { width, height, depth: 1 });
+        gpu.submit(|c| {
+            c.render(&first, |c| {
+                c.vertex_buffers(&[&buffer]);
+                c.draw(&draws, list.len() as u32, 1);
+            });
+            for buffer in &buffers {
+                let general = vk::ImageLayout::GENERAL;
+                // SAFETY: the images are live and in the general layout, and the region is all of them.
+                unsafe {
+                    gpu.device.cmd_copy_image(
+                        c.handle,
+                        plain.handle,
+                        general,
+                        copied.handle,
+                        general,
+                        &[region],
+                    );
+                }
+                c.barrier();
+                c.render(&later, |c| {
+                    c.vertex_buffers(&[buffer]);
+                    c.draw(&copies, 3, 1);
+                });
+            }
+        })?;
+        let bytes = (width * height * 4) as usize;
+        let both = |a, b| -> Result<_, crate::gpu::Error> {
+            Ok((gpu.read_image(a, 0, bytes)?, gpu.read_image(b, 0, bytes)?))
+        };
+        let (picture, wanted) = both(&target, &other)?;
+        let (depths, wanted_depths) = both(&tested, &plain)?;
+        Ok(vec![
+            Output::cpu("picture", &picture, &wanted, Rule::Bits).picture(SIZE_PX),
+            Output::cpu("depth", &depths, &wanted_depths, Rule::Bits),
+        ])
     })
+    // lavapipe writes depths before its programs sample them.
+    .without_lavapipe()
 }
 
 /// The cases.

@@ -66,7 +66,7 @@ pub(super) fn pixels(bench: &Bench, name: &str, image: &Image, layers: u32) -> R
     Ok(Output::peer(name, &bytes, nearly()).picture([width, height * layers]))
 }
 
-pub(super) fn depths(bench: &Bench, image: &Image, layers: u32) -> Result<Output> {
+fn depths(bench: &Bench, image: &Image, layers: u32) -> Result<Output> {
     let texels = (SIZE_PX[0] * SIZE_PX[1] * layers) as usize;
     if image.spec.format == vk::Format::D16_UNORM {
         let bytes = bench.gpu.read_image(image, 0, texels * 2)?;
