@@ -8,10 +8,16 @@ use tepui_ir::{AtomicOp, Attrs, Inst, Mem, Op, Shader, Type, Value};
 
 /// Runs the pass.
 pub fn run(s: &mut Shader) -> bool {
-    rewrite::run(s, &mut Atomics)
+    run_but(s, &|_, _| false)
 }
 
-struct Atomics;
+/// Runs the pass on all atomics but those that the GPU has.
+pub fn run_but(s: &mut Shader, native: &dyn Fn(&Shader, Inst) -> bool) -> bool {
+    rewrite::run(s, &mut Atomics(native))
+}
+
+/// Whether the GPU has an atomic.
+struct Atomics<'a>(&'a dyn Fn(&Shader, Inst) -> bool);
 
 /// The op that computes the new value, and whether a GPU without float atomics lacks the atomic.
 fn combines(op: AtomicOp, bits: u8) -> Option<Option<Op>> {
@@ -24,9 +30,10 @@ fn combines(op: AtomicOp, bits: u8) -> Option<Option<Op>> {
     })
 }
 
-impl Lowering for Atomics {
+impl Lowering for Atomics<'_> {
     fn wants(&self, s: &Shader, i: Inst) -> bool {
         matches!(s.insts[i].attrs, Attrs::Atomic(how, _) if combines(how, 16).is_some())
+            && !(self.0)(s, i)
     }
 
     fn inst(&mut self, e: &mut Emit, i: Inst) -> Step {

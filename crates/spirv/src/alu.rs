@@ -374,7 +374,8 @@ impl Cx<'_> {
             let c = self.splat(c, self.s.ty(x).comps())?;
             out.push(self.checked(Op::Select, &[c, x, y])?);
         }
-        Ok(Self::with_leaves(&a, &mut out.into_iter()))
+        let shape = self.merged_shape(self.at.ty, a);
+        Ok(Self::with_leaves(&shape, &mut out.into_iter()))
     }
 
     // ---- composites ----

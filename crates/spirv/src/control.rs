@@ -186,6 +186,7 @@ impl Cx<'_> {
             },
             Some(shape) => {
                 let vals: Vec<Value> = frame.ret.iter().map(|&v| self.load_var(v)).collect();
+                let shape = self.merged_shape(m.result_ty.get(&func).copied().unwrap_or(0), shape);
                 Ok(Self::with_leaves(&shape, &mut vals.into_iter()))
             }
         }
@@ -271,6 +272,7 @@ impl Cx<'_> {
             return self.bind(v);
         };
         let vals: Vec<Value> = vars.into_iter().map(|v| self.load_var(v)).collect();
+        let shape = self.merged_shape(i.ty, shape);
         self.bind(Self::with_leaves(&shape, &mut vals.into_iter()))
     }
 

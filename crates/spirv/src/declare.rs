@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::ids::Id;
 use crate::module::Inst;
 use crate::translate::Cx;
-use crate::ty::{ImageTy, MAX_DEPTH, Ty};
+use crate::ty::{ImageTy, MAX_DEPTH, Ty, UNTYPED};
 use rspirv::spirv::{self, Op};
 use tepui_ir::{Dim, ImageFormat, Type};
 
@@ -92,8 +92,15 @@ impl Cx<'_> {
                 let Some(class) = spirv::StorageClass::from_u32(op(0)?) else {
                     return i.unsupported(format!("storage class {}", op(0)?));
                 };
-                Ty::Pointer { class, to: op(1)? }
+                match op(1)? {
+                    UNTYPED => return i.invalid("%0 is not a type"),
+                    to => Ty::Pointer { class, to },
+                }
             }
+            Op::TypeUntypedPointerKHR => match spirv::StorageClass::from_u32(op(0)?) {
+                Some(class) => Ty::Pointer { class, to: UNTYPED },
+                None => return i.unsupported(format!("storage class {}", op(0)?)),
+            },
             Op::TypeForwardPointer => {
                 self.forward.insert(op(0)?);
                 return Ok(());

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::ids::{Id, IdSet};
 use crate::module::Inst;
 use crate::translate::Cx;
-use crate::ty::Ty;
+use crate::ty::{Ty, UNTYPED};
 use crate::value::{Place, Ptr, Space, Val};
 use rspirv::spirv::{
     Decoration, MemoryAccess, MemorySemantics, Op as S, Scope as SScope, StorageClass,
@@ -16,10 +16,15 @@ use tepui_ir::{
     ResKind, Resource, Sampling, Scope, Type, Value,
 };
 
+/// The operand that is a variable's initial value.
+fn initialiser(i: &Inst) -> usize {
+    if i.op == S::UntypedVariableKHR { 2 } else { 1 }
+}
+
 impl Cx<'_> {
-    /// A module-scope `OpVariable`.
+    /// A module-scope `OpVariable` or `OpUntypedVariableKHR`.
     pub fn declare_variable(&mut self, i: &Inst, interface: &IdSet) -> Result<()> {
-        let (class, ty) = self.pointee(i.ty)?;
+        let (class, ty) = self.variable_type(i)?;
         let mut access = self.var_access(i.id);
         let listed = interface.contains(&i.id) || self.m.version >= (1, 4);
         let place = match class {
@@ -33,12 +38,14 @@ impl Cx<'_> {
                 let at = self.s.info.shared_bytes.next_multiple_of(16);
                 let end = at.checked_add(l.size).filter(|&e| e <= 1 << 24);
                 let Some(end) = end else { return self.too_large("workgroup memory") };
-                // Blocks with explicit layout alias one another, from offset 0.
-                let block = self.m.decoration(ty, Decoration::Block).is_some();
+                // Blocks with explicit layout alias one another, from offset 0; untyped ones only where that is said.
+                let block = self.m.decoration(ty, Decoration::Block).is_some()
+                    && (i.op == S::Variable
+                        || self.m.decoration(i.id, Decoration::Aliased).is_some());
                 let konst = if block { 0 } else { at };
                 self.s.info.shared_bytes =
                     self.s.info.shared_bytes.max(if block { l.size } else { end });
-                if self.m.ops(i).len() > 1 {
+                if self.m.ops(i).len() > initialiser(i) {
                     self.shared.push((i.id, konst));
                 }
                 let space = Space::Shared;
@@ -191,7 +198,8 @@ impl Cx<'_> {
     /// Initialisers of private variables and outputs, and zeroing of workgroup memory.
     pub fn initialise_globals(&mut self) -> Result<()> {
         let m = self.m;
-        for g in m.globals.iter().filter(|g| g.op == S::Variable && m.ops(g).len() > 1) {
+        for g in m.globals.iter().filter(|g| g.op == S::Variable && m.ops(g).len() > initialiser(g))
+        {
             self.at = *g;
             let (class, _) = self.pointee(g.ty)?;
             if matches!(class, StorageClass::Private | StorageClass::Output)
@@ -279,24 +287,46 @@ impl Cx<'_> {
             }
             S::Load => {
                 let (align, access) = self.memory_operands(1)?;
-                let mut p = (*self.arg_ptr(0)?).clone();
+                let mut p = self.arg_ptr_to(0, i.ty)?;
                 p.access |= access;
                 let v = self.load(&p, align)?;
                 self.bind(v)?;
             }
             S::Store => {
                 let (align, access) = self.memory_operands(2)?;
-                let mut p = (*self.arg_ptr(0)?).clone();
+                let mut p = self.arg_ptr_to(0, self.arg_ty(1)?)?;
                 p.access |= access;
                 let v = self.arg(1)?;
                 self.store(&p, &v, align)?;
             }
             S::CopyMemory => {
                 let (align, _) = self.memory_operands(2)?;
-                let (to, from) = (self.arg_ptr(0)?, self.arg_ptr(1)?);
+                let (to, from) = self.copy_args()?;
                 let v = self.load(&from, align)?;
                 self.store(&to, &v, align)?;
             }
+            S::CopyMemorySized => {
+                let (align, _) = self.memory_operands(3)?;
+                self.copy_bytes(align)?;
+            }
+            S::UntypedAccessChainKHR | S::UntypedInBoundsAccessChainKHR => {
+                let base = self.arg_ptr_as(1, m.op(&i, 0)?)?;
+                let p = self.access_chain(&base, ops.get(2..).unwrap_or(&[]))?;
+                self.bind(Val::Ptr(Rc::new(p)))?;
+            }
+            S::UntypedPtrAccessChainKHR | S::UntypedInBoundsPtrAccessChainKHR => {
+                let ty = m.op(&i, 0)?;
+                let base = self.arg_ptr_as(1, ty)?;
+                let stride = match m.decoration(self.arg_ty(1)?, Decoration::ArrayStride) {
+                    Some(s) => s,
+                    None => self.types.layout(ty).size,
+                };
+                let p = self.ptr_step(&base, m.op(&i, 2)?, stride)?;
+                let p = self.access_chain(&p, ops.get(3..).unwrap_or(&[]))?;
+                self.bind(Val::Ptr(Rc::new(p)))?;
+            }
+            // A hint.
+            S::UntypedPrefetchKHR => {}
             S::AccessChain | S::InBoundsAccessChain => {
                 let base = self.arg_ptr(0)?;
                 let p = self.access_chain(&base, &ops[1..])?;
@@ -313,12 +343,14 @@ impl Cx<'_> {
                 let p = self.access_chain(&p, &ops[2..])?;
                 self.bind(Val::Ptr(Rc::new(p)))?;
             }
-            S::ArrayLength => {
-                let mut p = (*self.arg_ptr(0)?).clone();
+            S::ArrayLength | S::UntypedArrayLengthKHR => {
+                let (mut p, n) = match i.op {
+                    S::ArrayLength => ((*self.arg_ptr(0)?).clone(), m.op(&i, 1)?),
+                    _ => (self.arg_ptr_as(1, m.op(&i, 0)?)?, m.op(&i, 2)?),
+                };
                 if matches!(p.place, Place::Resource { .. }) {
                     p = self.block_pointer(&p)?;
                 }
-                let n = m.op(&i, 1)?;
                 let Place::Mem { handle: Some(h), .. } = p.place else {
                     return self.unsupported("the length of an array outside a storage buffer");
                 };
@@ -372,7 +404,9 @@ impl Cx<'_> {
                 };
                 let stride = m.decoration(self.arg_ty(0)?, Decoration::ArrayStride);
                 let p = self.arg_ptr(0)?;
-                let stride = stride.unwrap_or_else(|| self.types.layout(p.ty).size).max(1);
+                // Untyped pointers count bytes.
+                let pointee = if self.is_untyped(self.arg_ty(0)?) { UNTYPED } else { p.ty };
+                let stride = stride.unwrap_or_else(|| self.types.layout(pointee).size).max(1);
                 let d = self.alu(Op::ISub, &[a, b])?;
                 let by = self.konst(self.s.ty(d), u64::from(stride));
                 let d = self.alu(Op::SDiv, &[d, by])?;
@@ -499,7 +533,8 @@ impl Cx<'_> {
             S::AtomicFMaxEXT => Some(A::FMax),
             _ => return Ok(false),
         };
-        let mut p = (*self.arg_ptr(0)?).clone();
+        let accessed = if i.op == S::AtomicStore { self.arg_ty(3)? } else { i.ty };
+        let mut p = self.arg_ptr_to(0, accessed)?;
         if matches!(p.place, Place::Resource { .. }) {
             p = self.block_pointer(&p)?;
         }

@@ -453,6 +453,7 @@ fn is_global(op: Op) -> bool {
         || matches!(
             op,
             Op::Variable
+                | Op::UntypedVariableKHR
                 | Op::Undef
                 | Op::ExtInst
                 | Op::ExtInstWithForwardRefsKHR

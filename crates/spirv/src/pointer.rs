@@ -2,6 +2,7 @@
 //! for dynamic indices.
 
 mod access;
+mod untyped;
 
 use crate::error::Result;
 use crate::ids::Id;

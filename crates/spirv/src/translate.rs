@@ -200,7 +200,7 @@ impl Cx<'_> {
         for g in &m.globals {
             self.at = *g;
             match g.op {
-                S::Variable => self.declare_variable(g, &interface)?,
+                S::Variable | S::UntypedVariableKHR => self.declare_variable(g, &interface)?,
                 S::Line | S::NoLine | S::ExtInst | S::ExtInstWithForwardRefsKHR => {}
                 op if (S::ConstantTrue as u32..=S::SpecConstantOp as u32)
                     .contains(&(op as u32))

@@ -13,6 +13,9 @@ pub(crate) const MAX_DEPTH: u32 = 2 * 255 + 2;
 /// Maximum number of scalar and vector leaves of one variable or value.
 pub(crate) const MAX_LEAVES: u32 = 1 << 16;
 
+/// The pointee of pointers whose accesses say what they point to (`SPV_KHR_untyped_pointers`): no id is 0.
+pub(crate) const UNTYPED: Id = 0;
+
 /// An image type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ImageTy {
@@ -56,6 +59,7 @@ pub(crate) enum Ty {
     Struct {
         members: Rc<[Id]>,
     },
+    /// A pointer to values of a type, or [`UNTYPED`].
     Pointer {
         class: spirv::StorageClass,
         to: Id,
@@ -157,6 +161,9 @@ pub(crate) struct Layout {
 impl Types {
     /// Layout of a type; truth values take four bytes.
     pub fn layout(&self, id: Id) -> Layout {
+        if id == UNTYPED {
+            return Layout { size: 1, align: 1 };
+        }
         // A type that is not declared yet can only be a pointer.
         self.map.get(&id).map_or(Layout { size: 8, align: 8 }, |t| t.3)
     }

@@ -1,8 +1,9 @@
 //! Broken modules: errors with positions, never a panic, and never a shader that does not validate.
 
+mod mutation;
+
 use proptest::prelude::*;
 use std::sync::LazyLock;
-use tepui_passes::pipeline::Pipeline;
 use tepui_spirv::{Kind, Options, translate, translate_bytes};
 
 static SEEDS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
@@ -57,31 +58,7 @@ fn errors_say_where_and_what() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn mutated_modules_do_not_panic(which in 0usize..3, edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>(), 0u8..6), 1..6)) {
-        let mut words = SEEDS[which].clone();
-        for (at, x, how) in edits {
-            let i = at.index(words.len());
-            match how {
-                0 => words[i] = x,
-                1 => words[i] ^= 1 << (x % 32),
-                2 => words[i] = x % 64,
-                3 => words[i] = words[x as usize % words.len()],
-                4 => { words.remove(i); }
-                _ => words.swap(i, x as usize % SEEDS[which].len().min(SEEDS[which].len() - 8)),
-            }
-            if words.len() < 8 { break; }
-        }
-        if let Ok(mut s) = translate(&words, &Options::default()) {
-            prop_assert!(tepui_ir::validate(&s).is_ok(), "{:?}\n{}", tepui_ir::validate(&s), s);
-            tepui_passes::pipeline::optimise(&mut s);
-            if tepui_passes::target::lower(
-                &mut s,
-                &Default::default(),
-                &mut Pipeline::new(None, &mut |_, _| {}),
-            )
-            .is_ok() {
-                prop_assert!(tepui_ir::validate(&s).is_ok(), "{:?}\n{}", tepui_ir::validate(&s), s);
-            }
-        }
+    fn mutated_modules_do_not_panic(which in 0usize..3, edits in mutation::edits()) {
+        mutation::check(&SEEDS[which], edits)?;
     }
 }

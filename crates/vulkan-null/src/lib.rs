@@ -143,7 +143,7 @@ impl<const FAMILY: u8> Backend for Null<FAMILY> {
         match user {
             MemoryUser::Buffer(_) => 0b11,
             MemoryUser::Image(_) => 0b01,
-            MemoryUser::File(_) => 0,
+            MemoryUser::File(_) | MemoryUser::Host => 0,
         }
     }
 

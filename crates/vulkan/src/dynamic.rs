@@ -251,6 +251,11 @@ entry! {
         set::<B>(buffer, "vkCmdSetAlphaToOneEnableEXT", Groups::ALPHA_TO_ONE, move |s| s.alpha_to_one = on == vk::TRUE);
     }
 
+    /// `vkCmdSetAttachmentFeedbackLoopEnableEXT`.
+    fn vkCmdSetAttachmentFeedbackLoopEnableEXT<B: Driver>(buffer: vk::CommandBuffer, aspects: vk::ImageAspectFlags) {
+        set::<B>(buffer, "vkCmdSetAttachmentFeedbackLoopEnableEXT", Groups::FEEDBACK_LOOPS, move |s| s.feedback_loops = aspects);
+    }
+
     /// `vkCmdSetColorBlendEnableEXT`.
     fn vkCmdSetColorBlendEnableEXT<B: Driver>(buffer: vk::CommandBuffer, first: u32, count: u32, list: *const vk::Bool32) {
         let (v, n) = copied::<_, MAX_COLOURS>(unsafe { slice(list, count) }, 0);

@@ -53,7 +53,7 @@ raw!(as_raw:
     vk::PolygonMode, vk::PrimitiveTopology, vk::SamplerAddressMode, vk::SamplerMipmapMode, vk::SamplerReductionMode, vk::StencilOp,
 );
 raw!(bits:
-    vk::CullModeFlags, vk::GraphicsPipelineLibraryFlagsEXT, vk::PipelineCreateFlags2, vk::SamplerCreateFlags,
+    vk::CullModeFlags, vk::ImageAspectFlags, vk::GraphicsPipelineLibraryFlagsEXT, vk::PipelineCreateFlags2, vk::SamplerCreateFlags,
     vk::ShaderStageFlags,
 );
 raw!(to_bits: f32);

@@ -71,7 +71,7 @@ macro_rules! device_commands {
             vkAllocateMemory<B>, vkFreeMemory<B>, vkMapMemory<B>, vkMapMemory2<B>, vkUnmapMemory<B>,
             vkUnmapMemory2<B>, vkFlushMappedMemoryRanges<B>, vkInvalidateMappedMemoryRanges<B>,
             vkGetDeviceMemoryCommitment<B>, vkGetDeviceMemoryOpaqueCaptureAddress<B>, vkGetMemoryFdKHR<B>,
-            vkGetMemoryFdPropertiesKHR<B>, vkCreateBuffer<B>, vkDestroyBuffer<B>,
+            vkGetMemoryFdPropertiesKHR<B>, vkGetMemoryHostPointerPropertiesEXT<B>, vkCreateBuffer<B>, vkDestroyBuffer<B>,
             vkGetBufferMemoryRequirements<B>, vkGetBufferMemoryRequirements2<B>,
             vkGetDeviceBufferMemoryRequirements<B>, vkGetBufferDeviceAddress<B>, vkGetBufferOpaqueCaptureAddress<B>,
         }
@@ -168,7 +168,7 @@ macro_rules! device_commands {
             vkCmdSetRasterizationSamplesEXT<B>, vkCmdSetSampleMaskEXT<B>,
             vkCmdSetSampleLocationsEnableEXT<B>, vkCmdSetSampleLocationsEXT<B>,
             vkCmdSetFragmentShadingRateKHR<B>, vkCmdSetConservativeRasterizationModeEXT<B>,
-            vkCmdSetAlphaToCoverageEnableEXT<B>, vkCmdSetAlphaToOneEnableEXT<B>,
+            vkCmdSetAlphaToCoverageEnableEXT<B>, vkCmdSetAlphaToOneEnableEXT<B>, vkCmdSetAttachmentFeedbackLoopEnableEXT<B>,
             vkCmdSetColorBlendEnableEXT<B>, vkCmdSetColorBlendEquationEXT<B>,
             vkCmdSetColorBlendAdvancedEXT<B>, vkCmdSetColorWriteMaskEXT<B>,
             vkCmdSetColorWriteEnableEXT<B>, vkCmdSetDepthClampEnableEXT<B>, vkCmdSetDepthClampRangeEXT<B>,

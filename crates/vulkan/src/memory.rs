@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vulkanalia_sys::{self as vk, Handle};
 
-use crate::backend::{Allocation, Backend, MemoryPurpose, MemoryUser, Place};
+use crate::backend::{Allocation, Backend, Import, MemoryPurpose, MemoryUser, Place};
 use crate::chain;
 use crate::device::Device;
 use crate::entry;
@@ -187,12 +187,14 @@ entry! {
             let export: Option<&vk::ExportMemoryAllocateInfo> = chain::find(info.next, vk::StructureType::EXPORT_MEMORY_ALLOCATE_INFO);
             let import: Option<&vk::ImportMemoryFdInfoKHR> = chain::find(info.next, vk::StructureType::IMPORT_MEMORY_FD_INFO_KHR);
             let import = import.filter(|i| !i.handle_type.is_empty());
-            let fd = import.map(|i| OwnedFd::from_raw_fd(i.fd));
+            let file = import.map(|i| Import::File(OwnedFd::from_raw_fd(i.fd)));
+            let host: Option<&vk::ImportMemoryHostPointerInfoEXT> = chain::find(info.next, vk::StructureType::IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+            let host = host.filter(|i| !i.handle_type.is_empty()).map(|i| Import::Host(i.host_pointer.cast()));
             let allocation = Allocation {
                 size: info.allocation_size,
                 memory_type: info.memory_type_index,
                 exportable: export.is_some_and(|e| !e.handle_types.is_empty()),
-                import: fd,
+                import: file.or(host),
                 place: memory_place(info),
                 purpose: MemoryPurpose::Resources,
             };
@@ -293,6 +295,12 @@ entry! {
     /// `vkGetMemoryFdPropertiesKHR`.
     fn vkGetMemoryFdPropertiesKHR<B: Backend>(device: vk::Device, ty: vk::ExternalMemoryHandleTypeFlags, _fd: i32, out: *mut vk::MemoryFdPropertiesKHR) -> vk::Result {
         unsafe { (*out).memory_type_bits = B::memory_types(&Device::<B>::of(device).inner, &MemoryUser::File(ty)) }
+        Ok(vk::Result::SUCCESS)
+    }
+
+    /// `vkGetMemoryHostPointerPropertiesEXT`.
+    fn vkGetMemoryHostPointerPropertiesEXT<B: Backend>(device: vk::Device, _ty: vk::ExternalMemoryHandleTypeFlags, _pointer: *const c_void, out: *mut vk::MemoryHostPointerPropertiesEXT) -> vk::Result {
+        unsafe { (*out).memory_type_bits = B::memory_types(&Device::<B>::of(device).inner, &MemoryUser::Host) }
         Ok(vk::Result::SUCCESS)
     }
 

@@ -37,6 +37,7 @@ pub const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_shader_expect_assume", 1),
     ("VK_KHR_shader_non_semantic_info", 1),
     ("VK_KHR_shader_relaxed_extended_instruction", 1),
+    ("VK_KHR_shader_untyped_pointers", 1),
     ("VK_KHR_spirv_1_4", 1),
     ("VK_KHR_storage_buffer_storage_class", 1),
     ("VK_KHR_synchronization2", 1),
@@ -105,6 +106,10 @@ fn features() -> Answers {
         });
         all.add(vk::PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR {
             shader_relaxed_extended_instruction: TRUE,
+            ..Default::default()
+        });
+        all.add(vk::PhysicalDeviceShaderUntypedPointersFeaturesKHR {
+            shader_untyped_pointers: TRUE,
             ..Default::default()
         });
         all.add(vk::PhysicalDeviceShaderReplicatedCompositesFeaturesEXT {

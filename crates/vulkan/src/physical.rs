@@ -253,7 +253,27 @@ const SHAREABLE: vk::ExternalMemoryHandleTypeFlags =
             | vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.bits(),
     );
 
-fn external_memory(ty: vk::ExternalMemoryHandleTypeFlags) -> vk::ExternalMemoryProperties {
+/// Whether memory of a handle type can be imported.
+fn is_imported(p: &Physical, ty: vk::ExternalMemoryHandleTypeFlags) -> bool {
+    let imports_host = || p.info().extensions.iter().any(|e| e.0 == "VK_EXT_external_memory_host");
+    SHAREABLE.contains(ty) || ty == HOST && imports_host()
+}
+
+/// Pages of the application's own.
+const HOST: vk::ExternalMemoryHandleTypeFlags =
+    vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+
+fn external_memory(
+    p: &Physical,
+    ty: vk::ExternalMemoryHandleTypeFlags,
+) -> vk::ExternalMemoryProperties {
+    if ty == HOST && is_imported(p, ty) {
+        return vk::ExternalMemoryProperties {
+            external_memory_features: vk::ExternalMemoryFeatureFlags::IMPORTABLE,
+            compatible_handle_types: ty,
+            ..Default::default()
+        };
+    }
     if ty.is_empty() || !SHAREABLE.contains(ty) {
         return vk::ExternalMemoryProperties { compatible_handle_types: ty, ..Default::default() };
     }
@@ -471,13 +491,13 @@ entry! {
             (*out).image_format_properties = limits.unwrap_or_default();
             limits.ok_or_else(not_supported)?;
             let handle = external.map_or(vk::ExternalMemoryHandleTypeFlags::empty(), |e| e.handle_type);
-            if !handle.is_empty() && !SHAREABLE.contains(handle) {
+            if !handle.is_empty() && !is_imported(of(physical), handle) {
                 (*out).image_format_properties = vk::ImageFormatProperties::default();
                 return Err(not_supported());
             }
             chain::each((*out).next, |s_type, at| match s_type {
                 vk::StructureType::EXTERNAL_IMAGE_FORMAT_PROPERTIES => {
-                    (*at.cast::<vk::ExternalImageFormatProperties>()).external_memory_properties = external_memory(handle);
+                    (*at.cast::<vk::ExternalImageFormatProperties>()).external_memory_properties = external_memory(of(physical), handle);
                 }
                 vk::StructureType::SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES => {
                     (*at.cast::<vk::SamplerYcbcrConversionImageFormatProperties>()).combined_image_sampler_descriptor_count =
@@ -518,9 +538,9 @@ entry! {
 
     /// `vkGetPhysicalDeviceExternalBufferProperties`.
     fn vkGetPhysicalDeviceExternalBufferProperties(
-        _physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceExternalBufferInfo, out: *mut vk::ExternalBufferProperties,
+        physical: vk::PhysicalDevice, info: *const vk::PhysicalDeviceExternalBufferInfo, out: *mut vk::ExternalBufferProperties,
     ) {
-        unsafe { (*out).external_memory_properties = external_memory((*info).handle_type) }
+        unsafe { (*out).external_memory_properties = external_memory(of(physical), (*info).handle_type) }
     }
 
     /// `vkGetPhysicalDeviceExternalSemaphoreProperties`.

@@ -480,6 +480,11 @@ state! {
         /// The stream of a geometry shader that is rasterised.
         rasterization_stream: u8 = 0,
     }
+    /// Attachments that programs read while they write them.
+    54 FEEDBACK_LOOPS [ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT] {
+        /// Aspects of attachments that fragments may sample while draws write them.
+        feedback_loops: vk::ImageAspectFlags = vk::ImageAspectFlags::empty(),
+    }
     /// State that only pipelines have.
     44 FIXED [] {
         /// Sample shading.

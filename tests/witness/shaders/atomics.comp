@@ -1,10 +1,12 @@
 // One atomic operation a thread: old[i] = OP(cell, a[i]).
 //
-// T  int or uint, of 32 or 64 bits; OP(cell, x)  the operation; SHARED  cells in local memory instead of a buffer;
+// T  int or uint, of 32 or 64 bits, or float; OP(cell, x)  the operation; SHARED  cells in local memory instead of a buffer;
 // CELLS  number of cells: as many as threads (each alone), or few (all at once).
 #version 460
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_shader_atomic_float : enable
+#extension GL_EXT_shader_atomic_float2 : enable
+#extension GL_KHR_memory_scope_semantics : enable
 #extension GL_EXT_shader_atomic_int64 : enable
 #define THREADS 256
 layout(local_size_x = THREADS) in;

@@ -1,8 +1,9 @@
 // Atomic operations on the texels of an image, by threads that meet on them.
 //
-// T  int or uint; IMAGE  the image type; QUALIFIER  r32i or r32ui
+// T  int, uint or float; IMAGE  the image type; QUALIFIER  its format
 // OP(c, x)  the operation over `image, c`; AT  texel coordinates over the texel number t
 #version 460
+#extension GL_EXT_shader_atomic_float : enable
 layout(local_size_x = 64) in;
 
 layout(QUALIFIER, binding = 0) uniform IMAGE image;

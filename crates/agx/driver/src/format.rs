@@ -111,7 +111,7 @@ fn components(f: Format) -> usize {
 
 /// Formats that image atomics work on.
 fn has_atomics(f: Format) -> bool {
-    matches!(f, Format::R32_UINT | Format::R32_SINT)
+    matches!(f, Format::R32_UINT | Format::R32_SINT | Format::R32_SFLOAT)
 }
 
 /// Features of a format.

@@ -45,7 +45,7 @@ use tepui_agx_compiler::Borders;
 use tepui_drm::client::RenderNode;
 use tepui_format::Format;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
+    Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo, Import,
     MAX_QUERY_VALUES, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo,
     QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind, SparseLayout, Stages, Subresource,
     SyncPoint, Types, ViewInfo,
@@ -148,7 +148,8 @@ impl Backend for Agx {
     fn allocate(device: &Arc<Device>, a: Allocation) -> Result<Bo> {
         let window = Window::of(a.place);
         match a.import {
-            Some(fd) => Bo::import(&device.kernel, &fd, a.size, window),
+            Some(Import::Host(_)) => Err(Error::unsupported("memory of the host")),
+            Some(Import::File(fd)) => Bo::import(&device.kernel, &fd, a.size, window),
             None => Bo::new(&device.kernel, a.size, window, a.exportable),
         }
     }

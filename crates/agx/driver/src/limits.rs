@@ -82,6 +82,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_attachment_feedback_loop_dynamic_state", 1),
     ("VK_EXT_attachment_feedback_loop_layout", 2),
     ("VK_EXT_blend_operation_advanced", 2),
     ("VK_EXT_border_color_swizzle", 1),
@@ -125,6 +126,8 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_sample_locations", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_shader_atomic_float", 1),
+    ("VK_EXT_shader_atomic_float2", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
     ("VK_EXT_shader_object", 1),
     ("VK_EXT_shader_stencil_export", 1),
@@ -454,7 +457,14 @@ fn feature_chain() -> Answers {
         PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
         PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
         PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
-        PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
+        PhysicalDeviceShaderAtomicFloatFeaturesEXT {
+                shader_buffer_float32_atomics, shader_shared_float32_atomics,
+                shader_image_float32_atomics,
+            }
+            PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
+                shader_buffer_float32_atomic_min_max, shader_shared_float32_atomic_min_max,
+            }
+            PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
         PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
         PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
         PhysicalDeviceBufferDeviceAddressFeaturesEXT { buffer_device_address, buffer_device_address_capture_replay }
@@ -466,6 +476,7 @@ fn feature_chain() -> Answers {
             workgroup_memory_explicit_layout_8bit_access, workgroup_memory_explicit_layout_16bit_access,
         }
         PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT { attachment_feedback_loop_layout }
+        PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT { attachment_feedback_loop_dynamic_state }
         PhysicalDeviceBlendOperationAdvancedFeaturesEXT { advanced_blend_coherent_operations }
         PhysicalDeviceBorderColorSwizzleFeaturesEXT { border_color_swizzle }
         PhysicalDeviceConditionalRenderingFeaturesEXT { conditional_rendering, inherited_conditional_rendering }

@@ -60,7 +60,7 @@ use serde::{Deserialize, Serialize};
 use target::target;
 use tepui_backend::values::{self, Holds, ValueLocations};
 use tepui_intel_isa::{Generation, layout};
-use tepui_ir::{Inst, Loc, Op, Shader, Stage, Value, stack};
+use tepui_ir::{AtomicOp, Attrs, Inst, Loc, Op, Shader, Stage, Type, Value, stack};
 use tepui_passes::pipeline::Pipeline;
 use tepui_passes::{alignment, flatten_discards, fold_offsets, vectorise};
 use tepui_regalloc::alloc::{self, Registers};
@@ -225,7 +225,6 @@ fn lower_stage(s: &mut Shader, generation: Generation, p: &mut Pipeline<'_>) {
 
 fn lower_rest(s: &mut Shader, generation: Generation, options: &Options, p: &mut Pipeline<'_>) {
     let target = target(generation);
-    p.run(s, "lower_atomics");
     tepui_passes::target::lower_textures(s, &target, p);
     p.with(s, "lower_images", |s| lower_images::run(s, generation));
     p.with(s, "uniform_operands", |s| {
@@ -234,8 +233,18 @@ fn lower_rest(s: &mut Shader, generation: Generation, options: &Options, p: &mut
     p.with(s, "lower_buffers", |s| {
         tepui_passes::lower_buffers::run_where(s, &|s, i| by_address(s, i, options.sets))
     });
+    p.with(s, "lower_atomics", |s| tepui_passes::lower_atomics::run_but(s, &is_native));
     // Selection refuses what is left, and names it.
     let _ = tepui_passes::target::lower(s, &target, p);
+}
+
+/// Whether messages have an atomic of floats: minima and maxima of 32 bits in surfaces and workgroup memory.
+/// source: Mesa, brw_eu_defines.h (`GFX9_DATAPORT_DC_PORT1_UNTYPED_ATOMIC_FLOAT_OP`)
+fn is_native(s: &Shader, i: Inst) -> bool {
+    let Attrs::Atomic(how, _) = s.insts[i].attrs else { return false };
+    matches!(s.insts[i].op, Op::AtomicBuffer | Op::AtomicShared)
+        && matches!(how, AtomicOp::FMin | AtomicOp::FMax)
+        && s.results(i).iter().all(|&v| s.ty(v) == Type::B32)
 }
 
 /// Whether an access of a buffer goes to its address instead of a surface: the binding table does not have the buffer, or

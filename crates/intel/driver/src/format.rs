@@ -311,7 +311,7 @@ fn stores(f: Format, has: &impl Fn(Use) -> bool, plain: F, atomic: F) -> F {
     if has(Use::Read) {
         out |= F::STORAGE_READ_WITHOUT_FORMAT;
     }
-    if matches!(f, Format::R32_UINT | Format::R32_SINT) {
+    if matches!(f, Format::R32_UINT | Format::R32_SINT | Format::R32_SFLOAT) {
         out |= atomic;
     }
     out

@@ -269,8 +269,8 @@ pub struct Bo {
     pub address: u64,
     /// Bytes, a multiple of the page size.
     pub size: u64,
-    /// Mapping, kept as long as the buffer.
-    _mapping: Mapping,
+    /// Mapping, kept as long as the buffer; none of pages of the application's.
+    _mapping: Option<Mapping>,
     /// The first byte that the host sees.
     host: *mut u8,
 }
@@ -283,6 +283,17 @@ unsafe impl Sync for Bo {}
 impl Bo {
     /// Names a buffer in all submissions, at new addresses, and maps it.
     fn bind(kernel: &Arc<Kernel>, handle: u32, size: u64, window: Window) -> Result<Bo> {
+        Bo::bind_as(kernel, handle, size, window, None)
+    }
+
+    /// Names a buffer in all submissions, at new addresses, and maps it, unless it consists of the host's pages.
+    fn bind_as(
+        kernel: &Arc<Kernel>,
+        handle: u32,
+        size: u64,
+        window: Window,
+        pages: Option<*mut u8>,
+    ) -> Result<Bo> {
         let give_up = |e: Error| {
             kernel.node.close_buffer(handle);
             e
@@ -291,10 +302,14 @@ impl Bo {
         let address = kernel.take(window, size + PAGE_B).map_err(&give_up)?;
         let mut map =
             uapi::GemMmapOffset { handle, flags: uapi::MMAP_OFFSET_WB, ..Default::default() };
-        let mapped = kernel
-            .call(Ioctl::GemMmapOffset, &mut map)
-            .and_then(|()| kernel.node.map(map.offset, size as usize))
-            .map_err(failed("mapping memory"));
+        let mapped = match pages {
+            Some(_) => Ok(None),
+            None => kernel
+                .call(Ioctl::GemMmapOffset, &mut map)
+                .and_then(|()| kernel.node.map(map.offset, size as usize))
+                .map(Some)
+                .map_err(failed("mapping memory")),
+        };
         let mapping = match mapped {
             Ok(mapping) => mapping,
             Err(e) => {
@@ -309,7 +324,10 @@ impl Bo {
             flags: exec_object::PINNED | exec_object::SUPPORTS_48B_ADDRESS | exec_object::ASYNC,
             ..Default::default()
         });
-        let host = mapping.base();
+        let host = match (&mapping, pages) {
+            (Some(mapping), _) => mapping.base(),
+            (None, pages) => pages.unwrap_or(std::ptr::null_mut()),
+        };
         Ok(Bo { kernel: kernel.clone(), handle, address, size, _mapping: mapping, host })
     }
 
@@ -357,6 +375,24 @@ impl Bo {
             Ok(Arc::new(Bo::bind(kernel, handle, size, window)?))
         };
         kernel.shared.import(handle, || kernel.node.close_buffer(handle), make)
+    }
+
+    /// A buffer of whole pages of the application's own, which stay as long as it lives.
+    ///
+    /// # Errors
+    /// When they are not the application's.
+    pub fn of_host(kernel: &Arc<Kernel>, pages: *mut u8, size: u64, window: Window) -> Result<Bo> {
+        // Older kernels find out when the pages are used first. source: Mesa, i915/anv_gem.c (`anv_gem_userptr`)
+        let probes = parameter(&kernel.node, uapi::param::HAS_USERPTR_PROBE).is_ok_and(|p| p != 0);
+        let flags = if probes { uapi::USERPTR_PROBE } else { 0 };
+        let mut create =
+            uapi::GemUserptr { user_ptr: pages as u64, user_size: size, flags, handle: 0 };
+        kernel.call(Ioctl::GemUserptr, &mut create).map_err(|errno| {
+            let why = format!("importing memory of the host: {errno}");
+            Error::new(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE, why)
+        })?;
+        kernel.node.adopt_buffer(create.handle);
+        Bo::bind_as(kernel, create.handle, size, window, Some(pages))
     }
 
     /// A file descriptor of the buffer.

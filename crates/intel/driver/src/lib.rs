@@ -55,9 +55,9 @@ use tepui_format::Format;
 use tepui_intel_chips::Chip;
 use tepui_vulkan::backend::{
     Addresses, Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
-    MAX_QUERY_VALUES, MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory,
-    QueryInfo, QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind, SparseLayout, Stages,
-    Subresource, SyncPoint, Types, ViewInfo,
+    Import, MAX_QUERY_VALUES, MemoryPurpose, MemoryUser, PerSetMemory, PhysicalInfo, Place,
+    PlaneMemory, QueryInfo, QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind,
+    SparseLayout, Stages, Subresource, SyncPoint, Types, ViewInfo,
 };
 use tepui_vulkan::descriptor::DescriptorType;
 use tepui_vulkan::draws::Immediate;
@@ -175,7 +175,8 @@ impl Backend for Intel {
         };
         let kernel = &device.kernel;
         match a.import {
-            Some(fd) => Bo::import(kernel, &fd, a.size, window),
+            Some(Import::File(fd)) => Bo::import(kernel, &fd, a.size, window),
+            Some(Import::Host(pages)) => Bo::of_host(kernel, pages, a.size, window).map(Arc::new),
             None if a.exportable => Bo::shareable(kernel, a.size, window),
             None => Bo::new(kernel, a.size, window).map(Arc::new),
         }

@@ -33,6 +33,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_16bit_storage", 1),
     ("VK_KHR_8bit_storage", 1),
     ("VK_KHR_buffer_device_address", 1),
+    ("VK_KHR_compute_shader_derivatives", 1),
     ("VK_KHR_depth_clamp_zero_one", 1),
     ("VK_KHR_depth_stencil_resolve", 1),
     ("VK_KHR_draw_indirect_count", 1),
@@ -77,6 +78,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_EXT_4444_formats", 1),
+    ("VK_EXT_attachment_feedback_loop_dynamic_state", 1),
     ("VK_EXT_attachment_feedback_loop_layout", 2),
     ("VK_EXT_border_color_swizzle", 1),
     ("VK_EXT_buffer_device_address", 2),
@@ -95,6 +97,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_extended_dynamic_state2", 1),
     ("VK_EXT_extended_dynamic_state3", 2),
     ("VK_EXT_external_memory_dma_buf", 1),
+    ("VK_EXT_external_memory_host", 1),
     ("VK_EXT_fragment_shader_interlock", 1),
     ("VK_EXT_global_priority", 2),
     ("VK_EXT_global_priority_query", 1),
@@ -120,6 +123,8 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_sample_locations", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_shader_atomic_float", 1),
+    ("VK_EXT_shader_atomic_float2", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
     ("VK_EXT_shader_object", 1),
     ("VK_EXT_shader_stencil_export", 1),
@@ -135,6 +140,7 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_vertex_input_dynamic_state", 2),
     ("VK_EXT_ycbcr_2plane_444_formats", 1),
     ("VK_EXT_ycbcr_image_arrays", 1),
+    ("VK_NV_compute_shader_derivatives", 1),
     ("VK_VALVE_mutable_descriptor_type", 1),
 ];
 
@@ -421,6 +427,16 @@ fn feature_chain(chip: &Chip) -> Answers {
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
         answer! { a,
+            PhysicalDeviceComputeShaderDerivativesFeaturesKHR {
+                compute_derivative_group_quads, compute_derivative_group_linear,
+            }
+            PhysicalDeviceShaderAtomicFloatFeaturesEXT {
+                shader_buffer_float32_atomics, shader_shared_float32_atomics,
+                shader_image_float32_atomics,
+            }
+            PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
+                shader_buffer_float32_atomic_min_max, shader_shared_float32_atomic_min_max,
+            }
             PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
             PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
             PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
@@ -478,6 +494,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
             PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
             PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT { attachment_feedback_loop_layout }
+        PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT { attachment_feedback_loop_dynamic_state }
             PhysicalDeviceBorderColorSwizzleFeaturesEXT {
                 border_color_swizzle, border_color_swizzle_from_image,
             }

@@ -139,6 +139,12 @@ pub fn chain(chip: &Chip) -> Answers {
             separate_depth_stencil_attachment_access: TRUE,
             ..promoted::dynamic_buffers(MAX_DYNAMIC)
         });
+        // There are no task and mesh shaders.
+        a.add(vk::PhysicalDeviceComputeShaderDerivativesPropertiesKHR::default());
+        a.add(vk::PhysicalDeviceExternalMemoryHostPropertiesEXT {
+            min_imported_host_pointer_alignment: crate::kernel::PAGE_B,
+            ..Default::default()
+        });
         a.add(vk::PhysicalDeviceMaintenance9PropertiesKHR {
             default_vertex_attribute_value: vk::DefaultVertexAttributeValueKHR::ZERO_ZERO_ZERO_ZERO,
             ..Default::default()

@@ -103,7 +103,7 @@ pub fn features(chip: &Chip, texture_features: u32, f: Format) -> FormatFeatures
     {
         out.optimal |= F::STORAGE_IMAGE | WITHOUT_FORMAT;
         out.buffer |= F::STORAGE_TEXEL_BUFFER | WITHOUT_FORMAT;
-        if matches!(f, R32_UINT | R32_SINT) {
+        if matches!(f, R32_UINT | R32_SINT | R32_SFLOAT) {
             out.optimal |= F::STORAGE_IMAGE_ATOMIC;
             out.buffer |= F::STORAGE_TEXEL_BUFFER_ATOMIC;
         }

@@ -47,7 +47,7 @@ use tepui_format::Format;
 use tepui_mali_chips::Chip;
 use tepui_mali_compiler::Clips;
 use tepui_vulkan::backend::{
-    Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo,
+    Allocation, Backend, Descriptor, Executable, FormatFeatures, HostCopy, ImageInfo, Import,
     MAX_QUERY_VALUES, MemoryUser, PerSetMemory, PhysicalInfo, Place, PlaneMemory, QueryInfo,
     QueueId, QueueRequest, SamplerInfo, ShaderInfo, SparseBind, SparseLayout, Stages, Subresource,
     SyncPoint, Types, ViewInfo,
@@ -171,7 +171,8 @@ impl Backend for Mali {
         };
         let kernel = &device.kernel;
         match a.import {
-            Some(fd) => Bo::import(kernel, &fd, a.size, window),
+            Some(Import::Host(_)) => Err(Error::unsupported("memory of the host")),
+            Some(Import::File(fd)) => Bo::import(kernel, &fd, a.size, window),
             None if a.exportable => Bo::shareable(kernel, a.size, window),
             None if a.memory_type == limits::MEMORY_CACHED => {
                 Bo::cached(kernel, a.size, window).map(Arc::new)

@@ -147,6 +147,8 @@ const EXTENSIONS: &[(&str, u32)] = &[
     ("VK_EXT_robustness2", 1),
     ("VK_EXT_sampler_filter_minmax", 2),
     ("VK_EXT_scalar_block_layout", 1),
+    ("VK_EXT_shader_atomic_float", 1),
+    ("VK_EXT_shader_atomic_float2", 1),
     ("VK_EXT_shader_demote_to_helper_invocation", 1),
     ("VK_EXT_shader_object", 1),
     ("VK_EXT_shader_stencil_export", 1),
@@ -454,6 +456,13 @@ fn feature_chain(chip: &Chip) -> Answers {
         });
         answer! { a,
             PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+            PhysicalDeviceShaderAtomicFloatFeaturesEXT {
+                shader_buffer_float32_atomics, shader_shared_float32_atomics,
+                shader_image_float32_atomics,
+            }
+            PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
+                shader_buffer_float32_atomic_min_max, shader_shared_float32_atomic_min_max,
+            }
             PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
             PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
             PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }

@@ -171,7 +171,7 @@ impl Cx<'_> {
         Ok((mem, args, space))
     }
 
-    fn load_mem(&mut self, p: &Ptr, t: Type, align: Option<u32>) -> Result<Value> {
+    pub(super) fn load_mem(&mut self, p: &Ptr, t: Type, align: Option<u32>) -> Result<Value> {
         if let Some(parts) = self.strided(p, t) {
             let parts = parts
                 .iter()
@@ -302,7 +302,7 @@ impl Cx<'_> {
         }
     }
 
-    fn store_mem(&mut self, p: &Ptr, v: Value, align: Option<u32>) -> Result<()> {
+    pub(super) fn store_mem(&mut self, p: &Ptr, v: Value, align: Option<u32>) -> Result<()> {
         let t = self.s.ty(v);
         if let Some(parts) = self.strided(p, t) {
             for (k, q) in parts.iter().enumerate() {

@@ -38,6 +38,16 @@ pub enum MemoryUser<'a> {
     Image(&'a ImageInfo),
     /// A file descriptor of memory.
     File(vk::ExternalMemoryHandleTypeFlags),
+    /// Pages of the application's own.
+    Host,
+}
+
+/// Memory that there is before an allocation.
+pub enum Import {
+    /// The memory of a file descriptor.
+    File(OwnedFd),
+    /// Whole pages of the application's own, which it keeps as long as the memory lives.
+    Host(*mut u8),
 }
 
 /// A size of fragments that pipelines may ask for.
@@ -197,8 +207,8 @@ pub struct Allocation {
     pub memory_type: u32,
     /// The memory is exported later.
     pub exportable: bool,
-    /// The memory of a file descriptor is imported.
-    pub import: Option<OwnedFd>,
+    /// Memory that is imported.
+    pub import: Option<Import>,
     /// Its address.
     pub place: Place,
     /// Its purpose.

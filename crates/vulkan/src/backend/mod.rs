@@ -31,8 +31,8 @@ pub use command::{
     ImageRef, Rendering, ResolveTarget,
 };
 pub use device::{
-    Allocation, FormatFeatures, HostBytes, MAX_SET_MEMORY, MemoryPurpose, MemoryUser, PerSetMemory,
-    PhysicalInfo, Place, QueueId, QueueRequest, SetMemory, ShadingRate, SyncPoint,
+    Allocation, FormatFeatures, HostBytes, Import, MAX_SET_MEMORY, MemoryPurpose, MemoryUser,
+    PerSetMemory, PhysicalInfo, Place, QueueId, QueueRequest, SetMemory, ShadingRate, SyncPoint,
 };
 pub use object::{
     Addresses, Descriptor, ExplicitPlane, ExplicitPlanes, ImageInfo, MAX_PLANES, MAX_QUERY_VALUES,

@@ -74,6 +74,12 @@ vary_raw!(
     vk::StencilOp,
 );
 
+impl Vary for vk::ImageAspectFlags {
+    fn vary(&self) -> Vec<Self> {
+        vec![*self ^ vk::ImageAspectFlags::COLOR, *self ^ vk::ImageAspectFlags::DEPTH]
+    }
+}
+
 impl Vary for vk::CullModeFlags {
     fn vary(&self) -> Vec<Self> {
         vec![*self ^ vk::CullModeFlags::FRONT, *self ^ vk::CullModeFlags::BACK]

@@ -77,6 +77,7 @@ pub(super) fn groups_of(part: vk::GraphicsPipelineLibraryFlagsEXT) -> Groups {
             | Groups::SAMPLE_LOCATIONS_ENABLE
             | Groups::ALPHA_TO_COVERAGE
             | Groups::ALPHA_TO_ONE
+            | Groups::FEEDBACK_LOOPS
             | Groups::FIXED
             | Groups::LOCATIONS;
     }
@@ -381,4 +382,14 @@ pub(crate) unsafe fn set_inputs(s: &mut GraphicsState, l: &vk::RenderingInputAtt
         let own = list.get(k).copied().unwrap_or(k as u32);
         s.inputs[k] = (own < MAX_COLOURS as u32).then_some(own as u8);
     }
+}
+
+/// Aspects of attachments that a pipeline says it samples while it writes them.
+pub(super) fn feedback_loops(flags: vk::PipelineCreateFlags2) -> vk::ImageAspectFlags {
+    use vk::{ImageAspectFlags as A, PipelineCreateFlags2 as F};
+    let mut aspects = A::empty();
+    aspects.set(A::COLOR, flags.contains(F::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT));
+    aspects
+        .set(A::DEPTH | A::STENCIL, flags.contains(F::DEPTH_STENCIL_ATTACHMENT_FEEDBACK_LOOP_EXT));
+    aspects
 }

@@ -7,7 +7,8 @@ use vulkanalia_sys::{self as vk};
 
 use super::captured::Captured;
 use super::fixed::{
-    depth_stencil, fragment_output, groups_of, multisample, pre_raster, shading_rate, vertex_input,
+    depth_stencil, feedback_loops, fragment_output, groups_of, multisample, pre_raster,
+    shading_rate, vertex_input,
 };
 use super::making::{Making, capture};
 use super::object::{GraphicsPipeline, Kind, Pipeline, PipelineLayout};
@@ -244,6 +245,7 @@ unsafe fn front<B: Backend>(
         }
         if parts.contains(P::FRAGMENT_OUTPUT_INTERFACE) && !discards {
             fragment_output(s, info, p.dynamic)?;
+            s.feedback_loops = feedback_loops(flags);
         } else if let Some(pass) = pass {
             s.view_mask = pass.view_mask(info.subpass);
         } else if let Some(r) = rendering {
@@ -326,5 +328,6 @@ impl Groups {
         .union(Groups::SAMPLE_MASK)
         .union(Groups::SAMPLE_LOCATIONS)
         .union(Groups::SAMPLE_LOCATIONS_ENABLE)
-        .union(Groups::ALPHA_TO_COVERAGE);
+        .union(Groups::ALPHA_TO_COVERAGE)
+        .union(Groups::FEEDBACK_LOOPS);
 }

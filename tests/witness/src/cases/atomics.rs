@@ -115,6 +115,97 @@ fn case<T: Scalar + Ord>(op: Op<T>, shared: bool, few: bool) -> Case {
     })
 }
 
+/// An operation on floats, each invocation on a cell of its own.
+fn float(
+    name: &str,
+    glsl: &'static str,
+    apply: fn(f32, f32) -> f32,
+    old: fn(f32, f32) -> f32,
+    shared: bool,
+) -> Case {
+    let mut shader = Shader::new("atomics.comp")
+        .define("T", "float")
+        .define("CELLS", THREADS)
+        .define("OP(c,x)", glsl);
+    if shared {
+        shader = shader.define("SHARED", 1);
+    }
+    let place = if shared { "local" } else { "buffer" };
+    let name = format!("atomics/{place}_alone_float_{name}");
+    Case::new(name, glsl, vec![shader], move |bench| {
+        let gpu = bench.gpu;
+        gpu.require(ash::ext::shader_atomic_float::NAME)?;
+        gpu.require(ash::ext::shader_atomic_float2::NAME)?;
+        let mut random = Random::new(45);
+        let mut numbers = || (0..THREADS).map(|_| random.float(-8.0, 8.0)).collect::<Vec<f32>>();
+        let (a, start) = (numbers(), numbers());
+        let (operands, memory) = (gpu.buffer(&a)?, gpu.buffer(&start)?);
+        let result = gpu.output::<f32>(THREADS)?;
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&operands, &memory, &result]).build()?;
+        gpu.run(&kernel, [1, 1, 1])?;
+        let each = |f: fn(f32, f32) -> f32| -> Vec<f32> {
+            start.iter().zip(&a).map(|(&c, &x)| f(c, x)).collect()
+        };
+        Ok(vec![
+            Output::cpu("cells", &memory.read::<f32>(), &each(apply), Rule::Bits).column("x", &a),
+            Output::cpu("old", &result.read::<f32>(), &each(old), Rule::Bits).column("x", &a),
+        ])
+    })
+    .without_honeykrisp()
+}
+
+/// Minima and maxima of floats that all invocations meet on.
+fn float_extremes(shared: bool) -> Case {
+    let mut shader = Shader::new("atomics.comp")
+        .define("T", "float")
+        .define("CELLS", 6)
+        .define("OP(c,x)", "(cell & 1) == 0 ? atomicMin(c, x) : atomicMax(c, x)");
+    if shared {
+        shader = shader.define("SHARED", 1);
+    }
+    let place = if shared { "local" } else { "buffer" };
+    let name = format!("atomics/{place}_contended_float_min_max");
+    Case::new(name, "minima and maxima of floats", vec![shader], move |bench| {
+        let gpu = bench.gpu;
+        gpu.require(ash::ext::shader_atomic_float2::NAME)?;
+        let threads = if shared { THREADS } else { 4 * THREADS };
+        let mut random = Random::new(46);
+        let a: Vec<f32> = (0..threads).map(|_| random.float(-8.0, 8.0)).collect();
+        let start = [0f32; 6];
+        let (operands, memory) = (gpu.buffer(&a)?, gpu.buffer(&start)?);
+        let old = gpu.output::<f32>(threads)?;
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&operands, &memory, &old]).build()?;
+        gpu.run(&kernel, [(threads / THREADS) as u32, 1, 1])?;
+        let mut expected = start;
+        for (i, &x) in a.iter().enumerate() {
+            // Workgroups number their own invocations; cells are those of all.
+            let cell = &mut expected[i % 6];
+            *cell = if i % 6 % 2 == 0 { cell.min(x) } else { cell.max(x) };
+        }
+        Ok(vec![Output::cpu("cells", &memory.read::<f32>(), &expected, Rule::Bits)])
+    })
+    .without_honeykrisp()
+}
+
+/// Floats that are exchanged, loaded and stored whole, and their minima and maxima.
+fn floats() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for shared in [false, true] {
+        let load = match shared {
+            true => "atomicLoad(c, gl_ScopeDevice, gl_StorageSemanticsShared, gl_SemanticsRelaxed)",
+            false => {
+                "atomicLoad(c, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelaxed)"
+            }
+        };
+        cases.push(float("exchange", "atomicExchange(c, x)", |_, x| x, |c, _| c, shared));
+        cases.push(float("load", load, |c, _| c, |c, _| c, shared));
+        cases.push(float("min", "atomicMin(c, x)", f32::min, |c, _| c, shared));
+        cases.push(float("max", "atomicMax(c, x)", f32::max, |c, _| c, shared));
+        cases.push(float_extremes(shared));
+    }
+    cases
+}
+
 fn cas_loop() -> Case {
     Case::new(
         "atomics/cas_loop",
@@ -174,6 +265,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(of::<i32>(both, || ops!(i32)));
     cases.extend(of::<u64>(&[false], || ops!(u64)));
     cases.extend(of::<i64>(&[false], || ops!(i64)));
+    cases.extend(floats());
     cases.extend([cas_loop(), append()]);
     cases
 }

@@ -576,6 +576,28 @@ fn exchange() -> Case {
     )
 }
 
+/// Pages of the program's own that kernels read and write.
+fn host_pages() -> Case {
+    let shader = super::map::shader::<u32>(1, &["uint"], "a * 3 + 1");
+    let about = "buffers that consist of pages of the program's";
+    Case::new("memory/host_pages", about, vec![shader], |bench| {
+        let gpu = bench.gpu;
+        let data = Random::integers(88, 4096);
+        let (input, result) = (gpu.host_buffer(&data)?, gpu.host_buffer(&vec![7u32; 4096])?);
+        let kernel = gpu.kernel(&bench.spirv[0]).storage(&[&input, &result]).build()?;
+        gpu.run(&kernel, [64, 1, 1])?;
+        let first: Vec<u32> = data.iter().map(|x| x.wrapping_mul(3).wrapping_add(1)).collect();
+        let mut outputs = vec![bits("result", &result.read(), &first)];
+        // What the program writes into its pages is what the next kernel reads.
+        input.write_at(0, &u32::to_bytes(&first));
+        gpu.run(&kernel, [64, 1, 1])?;
+        let second: Vec<u32> = first.iter().map(|x| x.wrapping_mul(3).wrapping_add(1)).collect();
+        outputs.push(bits("written again", &result.read(), &second));
+        Ok(outputs)
+    })
+    .without_honeykrisp()
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![
         layouts("scalar", Layout::Scalar, "buffer"),
@@ -595,6 +617,7 @@ pub(super) fn cases() -> Vec<Case> {
         spills(),
         shared_memory(),
         exchange(),
+        host_pages(),
     ];
     cases.extend(all_vectors());
     cases

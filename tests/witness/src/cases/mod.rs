@@ -16,6 +16,7 @@ mod compression;
 mod control;
 mod convert;
 mod copy;
+mod derivatives;
 mod descriptor_buffers;
 mod draws;
 mod exact;
@@ -26,6 +27,7 @@ mod geometry;
 mod image;
 mod integer;
 mod late;
+mod loops;
 mod many;
 mod map;
 mod memory;
@@ -64,6 +66,7 @@ pub fn all() -> Vec<Case> {
         convert::cases(),
         atomics::cases(),
         subgroup::cases(),
+        derivatives::cases(),
         copy::cases(),
         compression::cases(),
         image::cases(),
@@ -89,6 +92,7 @@ pub fn all() -> Vec<Case> {
         blend_advanced::cases(),
         targets::cases(),
         passes::cases(),
+        loops::cases(),
         cleared::cases(),
         views::cases(),
         clamps::cases(),

@@ -11,11 +11,11 @@ use crate::gpu::{
 };
 use crate::number::Random;
 
-const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
-const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
+pub(super) const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
+pub(super) const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
 const ONE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
 const FOUR: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_4;
-const CLEAR: [f32; 4] = [0.2, 0.3, 0.4, 0.5];
+pub(super) const CLEAR: [f32; 4] = [0.2, 0.3, 0.4, 0.5];
 
 /// Triangles anywhere in the view with a depth each, `size` across.
 pub(super) fn scattered(seed: u64, count: usize, size: f32) -> Vec<Vertex> {
@@ -60,7 +60,7 @@ fn image(
     bench.gpu.image(spec.samples(samples))
 }
 
-fn pixels(bench: &Bench, name: &str, image: &Image, layers: u32) -> Result<Output> {
+pub(super) fn pixels(bench: &Bench, name: &str, image: &Image, layers: u32) -> Result<Output> {
     let [width, height] = SIZE_PX;
     let bytes = bench.gpu.read_image(image, 0, (width * height * layers * 4) as usize)?;
     Ok(Output::peer(name, &bytes, nearly()).picture([width, height * layers]))
@@ -540,53 +540,6 @@ fn own_input_case() -> Case {
     })
 }
 
-/// Draws that sample the attachment they draw to, after barriers for that.
-fn feedback_case() -> Case {
-    let shaders =
-        vec![Shader::new("mesh.vert"), Shader::new("shade.frag"), Shader::new("feedback.frag")];
-    let about = "draws sample their own attachment";
-    Case::new("passes/feedback_loop", about, shaders, move |bench| {
-        bench.gpu.require(ash::ext::attachment_feedback_loop_layout::NAME)?;
-        let [width, height] = SIZE_PX;
-        let target = bench.gpu.image(ImageSpec {
-            usage: vk::ImageUsageFlags::COLOR_ATTACHMENT
-                | vk::ImageUsageFlags::SAMPLED
-                | vk::ImageUsageFlags::ATTACHMENT_FEEDBACK_LOOP_EXT,
-            ..ImageSpec::sampled(RGBA8, Shape::D2, [width, height, 1]).through(Transfer::Gpu)
-        })?;
-        let mut state = mesh_state();
-        let stages = |fragment: usize| {
-            [(VERTEX, &bench.spirv[0][..]), (FRAGMENT, &bench.spirv[fragment][..])]
-        };
-        let draws = bench.gpu.graphics(&stages(1), &state, &[])?;
-        state.flags = vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT;
-        let reads = bench.gpu.graphics(&stages(2), &state, &[Bind::Sampled(target.view)])?;
-        let list = scattered(63, 24, 0.5);
-        // One triangle per draw: none reads a pixel that another of the same draw writes.
-        let over: Vec<Vec<Vertex>> = (0..3).map(|i| scattered(64 + i, 1, 1.2)).collect();
-        let buffer = vertices(bench, &list)?;
-        let buffers = over.iter().map(|l| vertices(bench, l)).collect::<Result<Vec<_>>>()?;
-        let pass = Pass {
-            colors: vec![Attachment::color(&target, CLEAR)],
-            size_px: SIZE_PX,
-            is_read: true,
-            ..Pass::default()
-        };
-        bench.gpu.submit(|c| {
-            c.render(&pass, |c| {
-                c.vertex_buffers(&[&buffer]);
-                c.draw(&draws, list.len() as u32, 1);
-                for buffer in &buffers {
-                    c.barrier_of_feedback();
-                    c.vertex_buffers(&[buffer]);
-                    c.draw(&reads, 3, 1);
-                }
-            });
-        })?;
-        Ok(vec![pixels(bench, "picture", &target, 1)?])
-    })
-}
-
 /// Depth tests, and stencil counts if there are, in each layer of an array.
 fn layered_depth(name: &'static str, format: vk::Format) -> Case {
     const LAYERS: u32 = 3;
@@ -884,7 +837,6 @@ pub fn cases() -> Vec<Case> {
         subpass_case("subpasses_samples", FOUR),
         views_case(),
         own_input_case(),
-        feedback_case(),
         local_read("local_read", 1),
         local_read("local_read_own", 0),
         local_read_sample(),

@@ -18,6 +18,8 @@ pub struct Graphics {
     objects: Vec<(vk::ShaderStageFlags, vk::ShaderEXT)>,
     /// State that is set when the pipeline is bound.
     dynamic: Option<State>,
+    /// Feedback loops that are set then, too.
+    loops: Option<vk::ImageAspectFlags>,
 }
 
 impl Gpu {
@@ -37,6 +39,7 @@ impl Gpu {
             (state.bias_of_unorm, ash::ext::depth_bias_control::NAME),
             (!state.sample_places.is_empty(), ash::ext::sample_locations::NAME),
             (state.fragment_px.is_some(), ash::khr::fragment_shading_rate::NAME),
+            (state.loops.is_some(), ash::ext::attachment_feedback_loop_dynamic_state::NAME),
         ];
         for (_, name) in needed.into_iter().filter(|(is_needed, _)| *is_needed) {
             self.require(name)?;
@@ -73,7 +76,7 @@ impl Gpu {
         let is_dynamic = self.pipelines.get() == Pipelines::Dynamic || has_objects;
         let dynamic = is_dynamic.then(|| state.clone());
         let set = descriptors.set(self, set_layout)?;
-        Ok(Graphics { pipeline, layout, set, objects, dynamic })
+        Ok(Graphics { pipeline, layout, set, objects, dynamic, loops: state.loops })
     }
 
     /// A pipeline of the stages with a layout.
@@ -244,6 +247,11 @@ impl Gpu {
             .depth_stencil_state(&depth_stencil)
             .color_blend_state(&blend)
             .layout(layout);
+        let loops = [vk::DynamicState::ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT];
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&loops);
+        if state.loops.is_some() {
+            create = create.dynamic_state(&dynamic);
+        }
         create = match state.subpass {
             Some((pass, number)) => create.render_pass(pass).subpass(number),
             None => create.push_next(&mut rendering),
@@ -481,6 +489,16 @@ impl Commands<'_> {
         }
         if let Some(state) = &graphics.dynamic {
             self.set_dynamic(state);
+        }
+        if let Some(loops) = graphics.loops {
+            let calls = ash::ext::attachment_feedback_loop_dynamic_state::Device::new(
+                &self.gpu.instance,
+                device,
+            );
+            // SAFETY: this buffer is being recorded, and the device has the extension.
+            unsafe {
+                (calls.fp().cmd_set_attachment_feedback_loop_enable_ext)(self.handle, loops);
+            }
         }
     }
 

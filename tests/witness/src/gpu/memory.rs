@@ -1,8 +1,10 @@
 //! Buffers in host-visible memory, mapped for as long as they live.
 
-use ash::vk;
+use std::alloc::{Layout, alloc_zeroed};
 
-use super::{Destroyable, During, Gpu, Result};
+use ash::{ext, vk};
+
+use super::{Destroyable, During, Error, Gpu, Result};
 use crate::number::Number;
 
 /// A buffer of any usage, mapped.
@@ -78,6 +80,66 @@ impl Gpu {
     pub fn poisoned(&self, len_bytes: usize) -> Result<Buffer> {
         let buffer = self.empty(len_bytes)?;
         buffer.write_at(0, &vec![0xa5; len_bytes]);
+        Ok(buffer)
+    }
+
+    /// A buffer that holds `data`, whose memory is pages of this program's. They are never freed.
+    pub fn host_buffer<T: Number>(&self, data: &[T]) -> Result<Buffer> {
+        const HOST: vk::ExternalMemoryHandleTypeFlags =
+            vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+        self.require(ext::external_memory_host::NAME)?;
+        let calls = ext::external_memory_host::Device::new(&self.instance, &self.device);
+        let mut host = vk::PhysicalDeviceExternalMemoryHostPropertiesEXT::default();
+        let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut host);
+        // SAFETY: the chain is well formed and outlives the call.
+        unsafe { self.instance.get_physical_device_properties2(self.physical, &mut all) };
+        let align = host.min_imported_host_pointer_alignment;
+        let bytes = T::to_bytes(data);
+        let len_bytes = bytes.len() as u64;
+        let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(HOST);
+        let create =
+            vk::BufferCreateInfo::default().size(len_bytes).usage(USAGE).push_next(&mut external);
+        let handle = self.bare_buffer(&create)?;
+        // SAFETY: `handle` is this device's.
+        let needs = unsafe { self.device.get_buffer_memory_requirements(handle) };
+        let size = needs.size.next_multiple_of(align);
+        let layout = Layout::from_size_align(size as usize, align as usize)
+            .map_err(|e| Error::Case(e.to_string()))?;
+        // SAFETY: the size is not 0.
+        let map = unsafe { alloc_zeroed(layout) };
+        let mut offered = vk::MemoryHostPointerPropertiesEXT::default();
+        // SAFETY: the pages are this program's, and the structure outlives the call.
+        let result = unsafe {
+            (calls.fp().get_memory_host_pointer_properties_ext)(
+                self.device.handle(),
+                HOST,
+                map.cast(),
+                &mut offered,
+            )
+        };
+        result.result().during("vkGetMemoryHostPointerPropertiesEXT")?;
+        let types = needs.memory_type_bits & offered.memory_type_bits;
+        let mut import = vk::ImportMemoryHostPointerInfoEXT::default().handle_type(HOST);
+        import.p_host_pointer = map.cast();
+        let mut flags =
+            vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let allocate = vk::MemoryAllocateInfo::default()
+            .allocation_size(size)
+            .memory_type_index(self.memory_type(types, vk::MemoryPropertyFlags::HOST_COHERENT)?)
+            .push_next(&mut import)
+            .push_next(&mut flags);
+        // SAFETY: the pages stay, and the memory type is one that they may have.
+        let memory =
+            unsafe { self.device.allocate_memory(&allocate, None) }.during("vkAllocateMemory")?;
+        self.keep(Destroyable::Memory(memory));
+        // SAFETY: the memory is new and of a type that the buffer allows.
+        unsafe { self.device.bind_buffer_memory(handle, memory, 0) }
+            .during("vkBindBufferMemory")?;
+        let info = vk::BufferDeviceAddressInfo::default().buffer(handle);
+        // SAFETY: the buffer is bound and was made for device addresses.
+        let address = unsafe { self.device.get_buffer_device_address(&info) };
+        let buffer = Buffer { handle, address, len_bytes, map };
+        buffer.write_at(0, &bytes);
         Ok(buffer)
     }
 

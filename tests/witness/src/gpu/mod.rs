@@ -144,7 +144,9 @@ const EXTENSIONS: &[&CStr] = &[
     ext::mutable_descriptor_type::NAME,
     ext::shader_module_identifier::NAME,
     ext::shader_object::NAME,
+    ext::external_memory_host::NAME,
     ext::attachment_feedback_loop_layout::NAME,
+    ext::attachment_feedback_loop_dynamic_state::NAME,
     khr::maintenance6::NAME,
     khr::shader_clock::NAME,
     COMPUTE_DERIVATIVES,
@@ -152,7 +154,7 @@ const EXTENSIONS: &[&CStr] = &[
 ];
 
 /// Later than `ash`, which has the vendor's extension that it comes from, with the same structure.
-const COMPUTE_DERIVATIVES: &CStr = c"VK_KHR_compute_shader_derivatives";
+pub(crate) const COMPUTE_DERIVATIVES: &CStr = c"VK_KHR_compute_shader_derivatives";
 
 /// One Vulkan device with one queue that computes.
 pub struct Gpu {
@@ -354,6 +356,8 @@ impl Gpu {
         let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default();
         let mut feedback_loop =
             vk::PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT::default();
+        let mut dynamic_loops =
+            vk::PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT::default();
         let mut descriptor_buffer = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default();
         let mut clock = vk::PhysicalDeviceShaderClockFeaturesKHR::default();
         let mut rate = vk::PhysicalDeviceFragmentShadingRateFeaturesKHR::default();
@@ -401,6 +405,7 @@ impl Gpu {
                     has(ext::shader_module_identifier::NAME) => identifier,
                     has(ext::shader_object::NAME) => objects,
                     has(ext::attachment_feedback_loop_layout::NAME) => feedback_loop,
+                    has(ext::attachment_feedback_loop_dynamic_state::NAME) => dynamic_loops,
                     has(COMPUTE_DERIVATIVES) => derivatives,
                     has(later::DEPTH_CLAMP_CONTROL) => clamp_control,
                     has(khr::shader_clock::NAME) => clock,

@@ -60,6 +60,10 @@ impl Gpu {
     }
 }
 
+/// Stages and accesses that write colour attachments.
+const COLOURS: (vk::PipelineStageFlags2, vk::AccessFlags2) =
+    (vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT, vk::AccessFlags2::COLOR_ATTACHMENT_WRITE);
+
 impl Commands<'_> {
     /// Goes through the subpasses: `draw` records each, given its number. Barriers before and after
     /// order the pass with everything else.
@@ -98,27 +102,38 @@ impl Commands<'_> {
 
     /// Inside a rendering: makes writes to attachments visible to reads at the same pixel.
     pub fn barrier_by_region(&self) {
-        self.barrier_inside(
-            vk::DependencyFlags::BY_REGION,
-            vk::AccessFlags2::INPUT_ATTACHMENT_READ,
-        );
+        let read = vk::AccessFlags2::INPUT_ATTACHMENT_READ;
+        self.barrier_inside(vk::DependencyFlags::BY_REGION, COLOURS, read);
     }
 
     /// Inside of a rendering: what was written to attachments can be sampled at the same pixel.
     pub fn barrier_of_feedback(&self) {
         let flags = vk::DependencyFlags::BY_REGION | vk::DependencyFlags::FEEDBACK_LOOP_EXT;
-        self.barrier_inside(flags, vk::AccessFlags2::SHADER_SAMPLED_READ);
+        self.barrier_inside(flags, COLOURS, vk::AccessFlags2::SHADER_SAMPLED_READ);
     }
 
-    fn barrier_inside(&self, flags: vk::DependencyFlags, read: vk::AccessFlags2) {
+    /// Inside of a rendering: depths that were written can be sampled at the same pixel.
+    pub fn barrier_of_depth_feedback(&self) {
+        let flags = vk::DependencyFlags::BY_REGION | vk::DependencyFlags::FEEDBACK_LOOP_EXT;
+        let tests = vk::PipelineStageFlags2::EARLY_FRAGMENT_TESTS
+            | vk::PipelineStageFlags2::LATE_FRAGMENT_TESTS;
+        let depths = (tests, vk::AccessFlags2::DEPTH_STENCIL_ATTACHMENT_WRITE);
+        self.barrier_inside(flags, depths, vk::AccessFlags2::SHADER_SAMPLED_READ);
+    }
+
+    /// Makes what stages `written` wrote visible to reads of fragment shaders and to later writes of the same kind.
+    fn barrier_inside(
+        &self,
+        flags: vk::DependencyFlags,
+        written: (vk::PipelineStageFlags2, vk::AccessFlags2),
+        read: vk::AccessFlags2,
+    ) {
+        let (stages, write) = written;
         let barriers = [vk::MemoryBarrier2::default()
-            .src_stage_mask(vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT)
-            .src_access_mask(vk::AccessFlags2::COLOR_ATTACHMENT_WRITE)
-            .dst_stage_mask(
-                vk::PipelineStageFlags2::FRAGMENT_SHADER
-                    | vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
-            )
-            .dst_access_mask(read | vk::AccessFlags2::COLOR_ATTACHMENT_WRITE)];
+            .src_stage_mask(stages)
+            .src_access_mask(write)
+            .dst_stage_mask(vk::PipelineStageFlags2::FRAGMENT_SHADER | stages)
+            .dst_access_mask(read | write)];
         let dependency =
             vk::DependencyInfo::default().dependency_flags(flags).memory_barriers(&barriers);
         // SAFETY: this buffer is being recorded.

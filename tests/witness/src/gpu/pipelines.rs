@@ -89,6 +89,13 @@ impl Gpu {
                 if self.extensions.contains(&khr::fragment_shading_rate::NAME) {
                     states.push(vk::DynamicState::FRAGMENT_SHADING_RATE_KHR);
                 }
+                // SAFETY: what `create` points to is valid.
+                if let Some(own) = unsafe { create.p_dynamic_state.as_ref() } {
+                    let count = own.dynamic_state_count as usize;
+                    // SAFETY: likewise.
+                    states
+                        .extend(unsafe { std::slice::from_raw_parts(own.p_dynamic_states, count) });
+                }
                 let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&states);
                 // The static values of dynamic state must be ignored; if they were used, pictures would be
                 // wrong.

@@ -63,6 +63,8 @@ pub struct State {
     pub view_mask: u32,
     pub push_bytes: u32,
     pub flags: vk::PipelineCreateFlags,
+    /// Aspects of attachments that programs sample, set when the pipeline is bound.
+    pub loops: Option<vk::ImageAspectFlags>,
     /// The subpass that the pipeline draws in; without, it draws in a dynamic rendering.
     pub subpass: Option<(vk::RenderPass, u32)>,
 }
@@ -125,6 +127,7 @@ impl State {
             view_mask: 0,
             push_bytes: 0,
             flags: vk::PipelineCreateFlags::empty(),
+            loops: None,
             subpass: None,
         }
     }

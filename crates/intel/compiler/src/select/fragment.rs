@@ -315,7 +315,9 @@ impl Select<'_> {
         self.interpolator(InterpolatorOp::SlotOffset, 0, slot, &parts)
     }
 
-    fn derivative(&mut self, i: ir::Inst) {
+    /// A derivative within squares of four channels; compute shaders whose invocations form squares have them, too.
+    /// source: Mesa, brw_nir_lower_cs_intrinsics.c (`compute_local_index_id`)
+    pub(super) fn derivative(&mut self, i: ir::Inst) {
         let s = self.s;
         let o = s.insts[i].op;
         let y = matches!(o, Op::DdyCoarse | Op::DdyFine);

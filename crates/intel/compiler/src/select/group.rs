@@ -1,4 +1,4 @@
-//! Built-ins of compute shaders, and barriers.
+//! Built-ins of compute shaders, their derivatives, and barriers.
 
 use super::alu::op;
 use super::{Comp, Select, Source};
@@ -27,6 +27,10 @@ impl Select<'_> {
                 {
                     self.effect(mir::Op::Barrier);
                 }
+                Ok(true)
+            }
+            (Op::DdxCoarse | Op::DdxFine | Op::DdyCoarse | Op::DdyFine, _) => {
+                self.derivative(i);
                 Ok(true)
             }
             _ => Ok(false),

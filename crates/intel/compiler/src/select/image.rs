@@ -10,7 +10,7 @@ use crate::mir::{Message, MessageEffect};
 use tepui_intel_isa::Sfid;
 use tepui_intel_isa::descriptor::{self, BINDLESS, TYPED_WIDTH};
 use tepui_intel_isa::message::DataOp1;
-use tepui_ir::{self as ir, Attrs, Image, ImageFormat, Op, Type};
+use tepui_ir::{self as ir, Attrs, Image, ImageFormat, NumKind, Op, Type};
 
 impl Select<'_> {
     /// Selects accesses of storage images; whether the instruction is one.
@@ -91,7 +91,9 @@ impl Select<'_> {
             return self
                 .refuse(i, "of other than integers of 32 bits: the hardware has no such texels");
         };
-        let (surface, handle, at) = self.typed(i, View::Storage, image)?;
+        // Floats are exchanged as integers: texels of floats have no such operations.
+        let view = if image.kind == NumKind::Float { View::Raw } else { View::Storage };
+        let (surface, handle, at) = self.typed(i, view, image)?;
         let data = self.all_comps(&s.args(i)[3..]);
         let control = descriptor::typed_atomic(operation, surface, true);
         let planes = [at.len() as u8, data.len() as u8, 1];

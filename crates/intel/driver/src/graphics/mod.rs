@@ -284,7 +284,8 @@ pub static RULES: &[Rule] = &[
     packets("windower", Groups::LINE_STIPPLE_ENABLE, BOTH, pixel::windower)
         .with(Effect::DepthOperation),
     packets("fragment", Groups::SAMPLES, BOTH, pixel::fragment).with(Effect::DepthOperation),
-    packets("fragment outputs", Groups::empty(), BOTH, pixel::outputs).with(Effect::DepthOperation),
+    packets("fragment outputs", Groups::FEEDBACK_LOOPS, BOTH, pixel::outputs)
+        .with(Effect::DepthOperation),
     packets("samples", Groups::SAMPLES, NONE, pixel::samples).with(Effect::DepthOperation),
     state(
         "coarse pixels",

@@ -8,7 +8,7 @@ use tepui_intel_packets::pixel::{
     State3dWm,
 };
 use tepui_intel_packets::state::PipeControl;
-use tepui_vulkan::Result;
+use tepui_vulkan::{Result, vk};
 
 use super::Context;
 use crate::compression::ColourOperation;
@@ -81,9 +81,14 @@ pub fn fragment(c: &Context<'_>, out: &mut Out) -> Result<()> {
 /// 3DSTATE_PS_EXTRA.
 pub fn outputs(c: &Context<'_>, out: &mut Out) -> Result<()> {
     let Some((_, info)) = c.fragment else { return out.put(&State3dPsExtra::default()) };
+    let own = tepui_intel_programs::pixel(info);
+    // Depth and stencil that the program samples are those before its own fragment's: nothing is written before it has run.
+    // source: Mesa, genX_gfx_state.c (`has_ds_feedback_loop`, `update_ps_extra_kills_pixel`)
+    let depth_stencil = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
     out.put(&State3dPsExtra {
+        pixel_shader_kills_pixel: info.kills || c.state.feedback_loops.intersects(depth_stencil),
         pixel_shader_does_not_write_to_rt: u32::from(info.targets == 0 || c.colours == 0),
-        ..tepui_intel_programs::pixel(info)
+        ..own
     })
 }
 
