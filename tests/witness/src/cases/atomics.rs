@@ -4,7 +4,10 @@
 //! operation runs twice: on a cell of its own for each thread, where the old value is known, and
 //! on a few cells for all threads, where the cell's end is.
 
+use ash::vk;
+
 use crate::case::{Case, Output, Rule, Shader};
+use crate::gpu::{Bind, ImageSpec, Shape};
 use crate::number::{Number, Random, Scalar};
 
 const THREADS: usize = 256;
@@ -206,6 +209,45 @@ fn floats() -> Vec<Case> {
     cases
 }
 
+/// Floats that are exchanged in texels.
+fn float_exchange() -> Case {
+    const SIDE: u32 = 32;
+    let shader = Shader::new("image_atomic.comp")
+        .define("T", "float")
+        .define("IMAGE", "image2D")
+        .define("QUALIFIER", "r32f")
+        .define("OP(c,x)", "imageAtomicExchange(image, c, x)")
+        .define("AT", format!("ivec2(t % {SIDE}, t / {SIDE})"));
+    let about = "floats are exchanged in texels";
+    Case::new("image/atomic_exchange_float", about, vec![shader], move |bench| {
+        let gpu = bench.gpu;
+        gpu.require(ash::ext::shader_atomic_float::NAME)?;
+        let texels = (SIDE * SIDE) as usize;
+        let mut random = Random::new(115);
+        let mut numbers = || (0..texels).map(|_| random.float(-8.0, 8.0)).collect::<Vec<f32>>();
+        let (start, a) = (numbers(), numbers());
+        let spec = ImageSpec::storage(vk::Format::R32_SFLOAT, Shape::D2, [SIDE, SIDE, 1]);
+        let image = gpu.image_of(spec, &[f32::to_bytes(&start)])?;
+        let (operands, old) = (gpu.buffer(&a)?, gpu.output::<f32>(texels)?);
+        let kernel = gpu
+            .kernel(&bench.spirv[0])
+            .bind(Bind::StorageImage(image.view))
+            .storage(&[&operands, &old])
+            .push_bytes(4)
+            .build()?;
+        gpu.submit(|c| {
+            c.push(&kernel, &[texels as u32]);
+            c.dispatch(&kernel, [texels as u32 / 64, 1, 1]);
+        })?;
+        let end = f32::from_slice(&gpu.read_image(&image, 0, 4 * texels)?);
+        Ok(vec![
+            Output::cpu("texels", &end, &a, Rule::Bits),
+            Output::cpu("old", &old.read::<f32>(), &start, Rule::Bits),
+        ])
+    })
+    .without_honeykrisp()
+}
+
 fn cas_loop() -> Case {
     Case::new(
         "atomics/cas_loop",
@@ -266,6 +308,6 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(of::<u64>(&[false], || ops!(u64)));
     cases.extend(of::<i64>(&[false], || ops!(i64)));
     cases.extend(floats());
-    cases.extend([cas_loop(), append()]);
+    cases.extend([float_exchange(), cas_loop(), append()]);
     cases
 }

@@ -248,45 +248,6 @@ fn sizes() -> Case {
     )
 }
 
-/// Floats that are exchanged in texels.
-fn float_exchange() -> Case {
-    const SIDE: u32 = 32;
-    let shader = Shader::new("image_atomic.comp")
-        .define("T", "float")
-        .define("IMAGE", "image2D")
-        .define("QUALIFIER", "r32f")
-        .define("OP(c,x)", "imageAtomicExchange(image, c, x)")
-        .define("AT", format!("ivec2(t % {SIDE}, t / {SIDE})"));
-    let about = "floats are exchanged in texels";
-    Case::new("image/atomic_exchange_float", about, vec![shader], move |bench| {
-        let gpu = bench.gpu;
-        gpu.require(ash::ext::shader_atomic_float::NAME)?;
-        let texels = (SIDE * SIDE) as usize;
-        let mut random = Random::new(115);
-        let mut numbers = || (0..texels).map(|_| random.float(-8.0, 8.0)).collect::<Vec<f32>>();
-        let (start, a) = (numbers(), numbers());
-        let spec = ImageSpec::storage(vk::Format::R32_SFLOAT, Shape::D2, [SIDE, SIDE, 1]);
-        let image = gpu.image_of(spec, &[f32::to_bytes(&start)])?;
-        let (operands, old) = (gpu.buffer(&a)?, gpu.output::<f32>(texels)?);
-        let kernel = gpu
-            .kernel(&bench.spirv[0])
-            .bind(Bind::StorageImage(image.view))
-            .storage(&[&operands, &old])
-            .push_bytes(4)
-            .build()?;
-        gpu.submit(|c| {
-            c.push(&kernel, &[texels as u32]);
-            c.dispatch(&kernel, [texels as u32 / 64, 1, 1]);
-        })?;
-        let end = f32::from_slice(&gpu.read_image(&image, 0, 4 * texels)?);
-        Ok(vec![
-            Output::cpu("texels", &end, &a, Rule::Bits),
-            Output::cpu("old", &old.read::<f32>(), &start, Rule::Bits),
-        ])
-    })
-    .without_honeykrisp()
-}
-
 /// Atomic operations on texels.
 fn atomics() -> Vec<Case> {
     type Op = (&'static str, &'static str, fn(i64, i64) -> i64);
@@ -355,7 +316,6 @@ fn atomics() -> Vec<Case> {
     add(Shape::Cube, [6, 6, 1], "ivec3(t % 6, t / 6 % 6, t / 36)", plus, false);
     add(Shape::D2, [200, 150, 1], "ivec2(t % 200, t / 200)", ops[3], true);
     cases.last_mut().unwrap().name += "_large";
-    cases.push(float_exchange());
     cases
 }
 
