@@ -8,7 +8,7 @@
 //! - [`kernel`]: the i915 interface, on a render node or a virtual device of this process; [`space`]: windows of addresses;
 //!   [`page_table`]: pages of images whose cache lines are compressed; [`tiled_resources`]: those of sparse resources
 //! - [`device`]: memory that all of a device shares; [`pool`]: small pieces of it
-//! - [`descriptor`], [`surface`], [`image`], [`mod@format`]: resources of shaders; [`states`]: their surface states; [`bind`]: places of
+//! - [`descriptor`], [`surface`], [`image`], [`blocks`], [`mod@format`]: resources of shaders; [`states`]: their surface states; [`bind`]: places of
 //!   descriptors; [`mod@mocs`]: cache policies
 //! - [`shader`]: shaders; [`variant`]: their programs; [`programs`]: those of a pipeline; [`meta`]: the driver's own
 //! - [`encoder`]: dispatches, draws and copies; [`graphics`]: packets of draws, [`packets`] as bytes; [`flush`]: barriers to PIPE_CONTROL
@@ -17,6 +17,7 @@
 //! [`Physical`] is the entry point of a process: a chip, and the way to open its node.
 
 pub mod bind;
+pub mod blocks;
 pub mod clear_colours;
 pub mod compression;
 pub mod descriptor;

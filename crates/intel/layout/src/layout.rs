@@ -325,7 +325,8 @@ pub fn ys_tile_el(desc: &ImageDesc) -> Option<[u32; 3]> {
     }
     let (width_B, rows) = Tiling::Yf.bits(element_B)?.tile();
     let samples = shape.samples.ilog2();
-    Some([4 * width_B / element_B >> samples.div_ceil(2), 4 * rows >> (samples / 2), 1])
+    let (w, h) = (4 * width_B / element_B, 4 * rows);
+    Some([w >> samples.div_ceil(2), h >> (samples / 2), 1])
 }
 
 /// Bytes of a row of a tile, and its rows, in the units of pitches.
