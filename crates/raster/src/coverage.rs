@@ -136,7 +136,7 @@ impl<const MAX: usize> Coverage<MAX> {
             let side = &mut sides[count];
             (side.a, side.b) = (e.a, e.b);
             let (a, b) = (i64::from(e.a), i64::from(e.b));
-            let c = e.c + ((a.abs() + b.abs()) * growth >> 9);
+            let c = e.c + (((a.abs() + b.abs()) * growth) >> 9);
             let (mut inside, mut outside) = (true, true);
             // From the first pixel of the range to the last.
             let from = a * i64::from(x0) + b * y0 as i64;

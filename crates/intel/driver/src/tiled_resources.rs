@@ -302,7 +302,7 @@ mod tests {
         let first = t.first.values().find(|t| t.memory.address() == first).expect("a table");
         let number = at >> TILE_LOG2 & 1023;
         let entry = word(&first.memory, 4 * number) >> (32 * (number % 2)) & 0xffff_ffff;
-        (entry != 0).then_some(entry << TILE_LOG2 | at % TILE_B)
+        (entry != 0).then_some((entry << TILE_LOG2) | (at % TILE_B))
     }
 
     #[test]
