@@ -180,6 +180,8 @@ macro_rules! device_commands {
             vkCmdSetRenderingInputAttachmentIndices<B>,
         }
         unoffered::{
+            vkGetBufferOpaqueCaptureDescriptorDataEXT<B>, vkGetImageOpaqueCaptureDescriptorDataEXT<B>,
+            vkGetImageViewOpaqueCaptureDescriptorDataEXT<B>, vkGetSamplerOpaqueCaptureDescriptorDataEXT<B>,
             vkCmdSetExtraPrimitiveOverestimationSizeEXT<B>,
             vkCmdSetCoverageModulationModeNV<B>,
             vkCmdSetCoverageModulationTableEnableNV<B>, vkCmdSetCoverageModulationTableNV<B>,

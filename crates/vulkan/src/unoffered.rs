@@ -1,12 +1,16 @@
-//! Commands that set state which no family offers.
+//! Commands of extensions that are offered, which take a feature that no family offers.
 //!
-//! `VK_EXT_shader_object` brings the commands of other extensions with it, and applications may ask for each of them; calling
-//! one takes a feature that is not offered. source: the Vulkan specification, "VK_EXT_shader_object", "New Commands"
+//! Applications may ask for each command of an extension. `VK_EXT_shader_object` brings commands of other extensions with it, and
+//! `VK_EXT_descriptor_buffer` those of descriptors that come again in another run (`descriptorBufferCaptureReplay`).
+//! source: the Vulkan specification, "VK_EXT_shader_object" and "VK_EXT_descriptor_buffer", "New Commands"
+
+use std::ffi::c_void;
 
 use vulkanalia_sys as vk;
 
 use crate::backend::Backend;
 use crate::entry;
+use crate::error::Error;
 
 entry! {
     /// `vkCmdSetExtraPrimitiveOverestimationSizeEXT`.
@@ -41,4 +45,28 @@ entry! {
 
     /// `vkCmdSetViewportWScalingEnableNV`.
     fn vkCmdSetViewportWScalingEnableNV<B: Backend>(_buffer: vk::CommandBuffer, _enable: vk::Bool32) {}
+
+    /// `vkGetBufferOpaqueCaptureDescriptorDataEXT`.
+    fn vkGetBufferOpaqueCaptureDescriptorDataEXT<B: Backend>(_device: vk::Device, _info: *const vk::BufferCaptureDescriptorDataInfoEXT, _data: *mut c_void) -> vk::Result {
+        Err(not_captured())
+    }
+
+    /// `vkGetImageOpaqueCaptureDescriptorDataEXT`.
+    fn vkGetImageOpaqueCaptureDescriptorDataEXT<B: Backend>(_device: vk::Device, _info: *const vk::ImageCaptureDescriptorDataInfoEXT, _data: *mut c_void) -> vk::Result {
+        Err(not_captured())
+    }
+
+    /// `vkGetImageViewOpaqueCaptureDescriptorDataEXT`.
+    fn vkGetImageViewOpaqueCaptureDescriptorDataEXT<B: Backend>(_device: vk::Device, _info: *const vk::ImageViewCaptureDescriptorDataInfoEXT, _data: *mut c_void) -> vk::Result {
+        Err(not_captured())
+    }
+
+    /// `vkGetSamplerOpaqueCaptureDescriptorDataEXT`.
+    fn vkGetSamplerOpaqueCaptureDescriptorDataEXT<B: Backend>(_device: vk::Device, _info: *const vk::SamplerCaptureDescriptorDataInfoEXT, _data: *mut c_void) -> vk::Result {
+        Err(not_captured())
+    }
+}
+
+fn not_captured() -> Error {
+    Error::unsupported("descriptors that come again in another run")
 }
