@@ -418,6 +418,33 @@ fn core_features() -> Features {
     }
 }
 
+/// State that `VK_EXT_extended_dynamic_state3` may make dynamic.
+fn dynamic_state(chip: &Chip) -> vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT {
+    let mut dynamic = on!(PhysicalDeviceExtendedDynamicState3FeaturesEXT {
+        extended_dynamic_state_3depth_clamp_enable,
+        extended_dynamic_state3_polygon_mode,
+        extended_dynamic_state3_rasterization_samples,
+        extended_dynamic_state3_sample_mask,
+        extended_dynamic_state3_alpha_to_coverage_enable,
+        extended_dynamic_state3_alpha_to_one_enable,
+        extended_dynamic_state3_logic_op_enable,
+        extended_dynamic_state3_color_blend_enable,
+        extended_dynamic_state3_color_blend_equation,
+        extended_dynamic_state3_color_write_mask,
+        extended_dynamic_state_3depth_clip_enable,
+        extended_dynamic_state3_provoking_vertex_mode,
+        extended_dynamic_state3_line_rasterization_mode,
+        extended_dynamic_state3_line_stipple_enable,
+        extended_dynamic_state_3depth_clip_negative_one_to_one,
+        extended_dynamic_state3_tessellation_domain_origin,
+        extended_dynamic_state3_rasterization_stream,
+        extended_dynamic_state3_sample_locations_enable,
+    });
+    dynamic.extended_dynamic_state3_conservative_rasterization_mode =
+        u32::from(is_conservative(chip));
+    dynamic
+}
+
 fn feature_chain(chip: &Chip) -> Answers {
     let mut core = core_features();
     // Gen9 draws wide lines as parallelograms, and Gen12 no smooth lines of several samples. source: Mesa, anv_physical_device.c
@@ -512,29 +539,7 @@ fn feature_chain(chip: &Chip) -> Answers {
             PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT { ycbcr2plane444_formats }
             PhysicalDeviceYcbcrImageArraysFeaturesEXT { ycbcr_image_arrays }
         }
-        let mut dynamic = on!(PhysicalDeviceExtendedDynamicState3FeaturesEXT {
-            extended_dynamic_state_3depth_clamp_enable,
-            extended_dynamic_state3_polygon_mode,
-            extended_dynamic_state3_rasterization_samples,
-            extended_dynamic_state3_sample_mask,
-            extended_dynamic_state3_alpha_to_coverage_enable,
-            extended_dynamic_state3_alpha_to_one_enable,
-            extended_dynamic_state3_logic_op_enable,
-            extended_dynamic_state3_color_blend_enable,
-            extended_dynamic_state3_color_blend_equation,
-            extended_dynamic_state3_color_write_mask,
-            extended_dynamic_state_3depth_clip_enable,
-            extended_dynamic_state3_provoking_vertex_mode,
-            extended_dynamic_state3_line_rasterization_mode,
-            extended_dynamic_state3_line_stipple_enable,
-            extended_dynamic_state_3depth_clip_negative_one_to_one,
-            extended_dynamic_state3_tessellation_domain_origin,
-            extended_dynamic_state3_rasterization_stream,
-            extended_dynamic_state3_sample_locations_enable,
-        });
-        dynamic.extended_dynamic_state3_conservative_rasterization_mode =
-            u32::from(is_conservative(chip));
-        a.add(dynamic);
+        a.add(dynamic_state(chip));
         if has_coarse_pixels(chip) {
             answer! { a,
                 PhysicalDeviceFragmentShadingRateFeaturesKHR { pipeline_fragment_shading_rate }
