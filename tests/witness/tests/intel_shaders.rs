@@ -186,6 +186,10 @@ fn intels_disassembler_prints_the_same() {
         for (n, bytes) in code[..end].chunks_exact(16).enumerate() {
             let inst = Inst::decode(Generation::Gen9, bytes, 0).expect("an instruction");
             let theirs = theirs.next().unwrap_or_else(|| panic!("{}: {n}", file.display()));
+            // What it does not refuse of Align16 it reads as if it were Align1.
+            if inst.align16 {
+                continue;
+            }
             assert_eq!(iga::text(&inst, 16 * n), iga::normalized(theirs), "{}", file.display());
             seen += 1;
         }
