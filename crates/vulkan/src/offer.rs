@@ -120,6 +120,28 @@ fn features() -> Answers {
     all
 }
 
+/// Features of a family whose compiler has atomics of floats of 32 bits, by its hardware or as loops: exchanges, and minima and maxima in
+/// memory.
+#[must_use]
+pub fn float_atomics() -> Answers {
+    let mut all = Answers::default();
+    // SAFETY: structures of truth values.
+    unsafe {
+        all.add(vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT {
+            shader_buffer_float32_atomics: TRUE,
+            shader_shared_float32_atomics: TRUE,
+            shader_image_float32_atomics: TRUE,
+            ..Default::default()
+        });
+        all.add(vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
+            shader_buffer_float32_atomic_min_max: TRUE,
+            shader_shared_float32_atomic_min_max: TRUE,
+            ..Default::default()
+        });
+    }
+    all
+}
+
 /// Description of a physical device as applications see it: its family's, with the runtime's extensions and features.
 pub fn join(family: &PhysicalInfo) -> PhysicalInfo {
     let mut info = family.clone();

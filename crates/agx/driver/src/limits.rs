@@ -418,6 +418,7 @@ fn core_features() -> Features {
 
 fn feature_chain() -> Answers {
     let mut a = core_features().answers();
+    a.join(&tepui_vulkan::offer::float_atomics());
     answer! { a,
         PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, robust_image_access2, null_descriptor }
         PhysicalDeviceExtendedDynamicStateFeaturesEXT { extended_dynamic_state }
@@ -457,14 +458,7 @@ fn feature_chain() -> Answers {
         PhysicalDevice4444FormatsFeaturesEXT { format_a4_r4_g4_b4, format_a4_b4_g4_r4 }
         PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
         PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT { primitive_topology_list_restart }
-        PhysicalDeviceShaderAtomicFloatFeaturesEXT {
-                shader_buffer_float32_atomics, shader_shared_float32_atomics,
-                shader_image_float32_atomics,
-            }
-            PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
-                shader_buffer_float32_atomic_min_max, shader_shared_float32_atomic_min_max,
-            }
-            PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
+        PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
         PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
         PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }
         PhysicalDeviceBufferDeviceAddressFeaturesEXT { buffer_device_address, buffer_device_address_capture_replay }

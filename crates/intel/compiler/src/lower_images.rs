@@ -98,24 +98,22 @@ impl Images {
                 .map_or(Step::Keep, |texel| Step::Replace(vec![texel]));
         }
         let comps = ty.comps() - 1;
-        let plain = Image { residency: false, ..image };
-        let texel = match (comps, Type::vec(32, comps)) {
-            (4, ty) => {
-                let known = self.texel(e, &args, plain, ty);
-                known.unwrap_or_else(|| e.value(Op::ImageLoad, Attrs::Image(plain), &args, ty))
-            }
-            // Selection refuses others.
-            _ => return Step::Keep,
-        };
+        // Selection refuses others.
+        if comps != 4 {
+            return Step::Keep;
+        }
+        let (plain, of_texel) = (Image { residency: false, ..image }, Type::vec(32, comps));
+        let texel = self
+            .texel(e, &args, plain, of_texel)
+            .unwrap_or_else(|| e.value(Op::ImageLoad, Attrs::Image(plain), &args, of_texel));
         // The data port does not tell residency, but the sampler does.
         // source: Mesa, intel_nir_lower_sparse.c (`lower_sparse_image_load`)
         let is_cube = image.dim == Dim::Cube;
-        let (mut fixed, operands) = match image.dim {
-            Dim::Buffer => (vec![args[0], args[1]], TexOperands::empty()),
-            _ => (vec![args[0], args[1]], TexOperands::LOD),
-        };
-        if operands == TexOperands::LOD {
+        let mut fixed = args[..2].to_vec();
+        let mut operands = TexOperands::empty();
+        if image.dim != Dim::Buffer {
             fixed.push(e.u32(0));
+            operands = TexOperands::LOD;
         }
         let fetch = Image {
             dim: if is_cube { Dim::D2 } else { image.dim },

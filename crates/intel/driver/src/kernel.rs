@@ -303,15 +303,18 @@ impl Bo {
         let mut map =
             uapi::GemMmapOffset { handle, flags: uapi::MMAP_OFFSET_WB, ..Default::default() };
         let mapped = match pages {
-            Some(_) => Ok(None),
+            Some(pages) => Ok((None, pages)),
             None => kernel
                 .call(Ioctl::GemMmapOffset, &mut map)
                 .and_then(|()| kernel.node.map(map.offset, size as usize))
-                .map(Some)
+                .map(|mapping| {
+                    let host = mapping.base();
+                    (Some(mapping), host)
+                })
                 .map_err(failed("mapping memory")),
         };
-        let mapping = match mapped {
-            Ok(mapping) => mapping,
+        let (mapping, host) = match mapped {
+            Ok(mapped) => mapped,
             Err(e) => {
                 kernel.give(address, size + PAGE_B);
                 return Err(give_up(e));
@@ -324,10 +327,6 @@ impl Bo {
             flags: exec_object::PINNED | exec_object::SUPPORTS_48B_ADDRESS | exec_object::ASYNC,
             ..Default::default()
         });
-        let host = match (&mapping, pages) {
-            (Some(mapping), _) => mapping.base(),
-            (None, pages) => pages.unwrap_or(std::ptr::null_mut()),
-        };
         Ok(Bo { kernel: kernel.clone(), handle, address, size, _mapping: mapping, host })
     }
 

@@ -451,18 +451,12 @@ fn feature_chain(chip: &Chip) -> Answers {
     core.v14.rectangular_lines = u32::from(chip.generation == Generation::Gen12);
     core.v14.smooth_lines = u32::from(chip.generation == Generation::Gen9);
     let mut a = core.answers();
+    a.join(&tepui_vulkan::offer::float_atomics());
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
         answer! { a,
             PhysicalDeviceComputeShaderDerivativesFeaturesKHR {
                 compute_derivative_group_quads, compute_derivative_group_linear,
-            }
-            PhysicalDeviceShaderAtomicFloatFeaturesEXT {
-                shader_buffer_float32_atomics, shader_shared_float32_atomics,
-                shader_image_float32_atomics,
-            }
-            PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
-                shader_buffer_float32_atomic_min_max, shader_shared_float32_atomic_min_max,
             }
             PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
             PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }

@@ -445,6 +445,7 @@ fn feature_chain(chip: &Chip) -> Answers {
     let replays = vk::Bool32::from(!has_job_manager(chip));
     core.v12.buffer_device_address_capture_replay = replays;
     let mut a = core.answers();
+    a.join(&tepui_vulkan::offer::float_atomics());
     // SAFETY: feature structures of the registry have truth values only.
     unsafe {
         a.add(vk::PhysicalDeviceRobustness2FeaturesKHR {
@@ -456,13 +457,6 @@ fn feature_chain(chip: &Chip) -> Answers {
         });
         answer! { a,
             PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
-            PhysicalDeviceShaderAtomicFloatFeaturesEXT {
-                shader_buffer_float32_atomics, shader_shared_float32_atomics,
-                shader_image_float32_atomics,
-            }
-            PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
-                shader_buffer_float32_atomic_min_max, shader_shared_float32_atomic_min_max,
-            }
             PhysicalDeviceMaintenance7FeaturesKHR { maintenance7 }
             PhysicalDeviceMaintenance8FeaturesKHR { maintenance8 }
             PhysicalDeviceMaintenance9FeaturesKHR { maintenance9 }

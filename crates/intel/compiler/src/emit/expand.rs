@@ -450,24 +450,22 @@ impl Emit {
     /// one of its own, and a read of the response waits for each. source: Mesa, brw_fs_nir.cpp (`nir_intrinsic_barrier`)
     fn fence(&mut self, buffers: bool, local: bool) {
         let of_local = local && self.generation == Generation::Gen12;
-        let waits = self.generation == Generation::Gen12;
         if buffers || !of_local {
-            self.one_fence(Opcode::Send, 0, waits);
+            self.one_fence(Opcode::Send, 0, false);
         }
         if of_local {
-            self.one_fence(Opcode::Send, descriptor::LOCAL, waits);
+            self.one_fence(Opcode::Send, descriptor::LOCAL, false);
         }
     }
 
     /// The begin is a fence that is sent once earlier threads of the same pixels have ended. Before the end of the thread, which
     /// later ones wait for, its writes are visible. source: Mesa, brw_fs_nir.cpp (`nir_intrinsic_begin_invocation_interlock`)
     fn interlock(&mut self, end: bool) {
-        match end {
-            false => self.one_fence(Opcode::Sendc, 0, self.generation == Generation::Gen12),
-            true => self.one_fence(Opcode::Send, 0, true),
-        }
+        let opcode = if end { Opcode::Send } else { Opcode::Sendc };
+        self.one_fence(opcode, 0, end);
     }
 
+    /// A fence; `waits` on Gen9, too, until it has ended.
     fn one_fence(&mut self, opcode: Opcode, surface: u8, waits: bool) {
         let mut send = self.no_mask(opcode, 1);
         let response = Location::register(Register::General(RESPONSE));
@@ -476,7 +474,7 @@ impl Emit {
         send.send.sfid = Sfid::DataCache0;
         send.send.desc = Desc::Immediate(descriptor::FENCE | u32::from(surface));
         self.push(send);
-        if !waits {
+        if self.generation == Generation::Gen9 && !waits {
             return;
         }
         let mut read = self.no_mask(Opcode::Mov, 8);
